@@ -43,7 +43,7 @@ from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, write_card
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import CornerFinder, Detector, Kind, Tensor
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 # Seed of the drawn stills that calibrate (no unit): another one than any measurement's.
 SEED = 90_001

@@ -78,7 +78,7 @@ ROOMS = {
             "camera",
             "config",
             "sight.geometry",
-            "sight.quality.gauges",
+            "sight.quality.view",
         ),
         (
             "argon2",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.table_log import PLAYS, header, said, write_log
 from vision.app.replay_service import AT_ONCE, WAITING_EACH, Replays
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Medium
 from vision.storage.log import Store
 from vision.wire.commands import PUBLIC, Fields, RefusedError, again
 from vision.wire.messages import Message

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vision.game.odds import Edge
     from vision.game.tableau import next_slot
     from vision.inference.load import ModelSet
-    from vision.sight.geometry.frame import Image
+    from vision.sight.geometry.plane import Image
     from vision.sight.stills.reader import StillCard
     from vision.wire.session import TableSession
 
@@ -112,6 +112,6 @@ def house_edges(profile: str = "") -> tuple[Edge, ...]:
 
 def fold_log(log: str | PathLike[str]) -> TableSession:
     """Return the table as its log leaves it; BrokenChainError where the log was changed."""
-    from vision.storage.log_walk import folded
+    from vision.storage.log_reader import folded
 
     return folded(Path(log))

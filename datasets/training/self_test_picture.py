@@ -17,7 +17,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Image, Points
 
 from ..dealing import simulate
 

@@ -32,7 +32,7 @@ from vision.sight.detection.detector import (
     Letterbox,
     suppress,
 )
-from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Image, Points
 
 FOLDER = Path("runs/compare_detectors")
 # Shares of the width of the largest network of the family; the shipped one has a quarter.

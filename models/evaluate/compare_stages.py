@@ -31,8 +31,7 @@ from vision.game.cards import Card
 from vision.inference.load import open_models
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import KINDS, Kind, Letterbox, oriented, surest
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import overlap
+from vision.sight.geometry.plane import Image, Points, overlap
 
 FOLDER = Path("runs/stages")
 FACES = [str(Card.of(number)) for number in range(52)]

@@ -20,7 +20,7 @@ from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, print_or_ship
 from models.train.corners import INPUT, LABELS
 from vision.sight.detection.detector import INPUT_SIZE, CornerFinder
-from vision.sight.geometry.frame import Points
+from vision.sight.geometry.plane import Points
 
 # Seed of the held-out stills: another one than any training's.
 SEED = 60_001

@@ -23,8 +23,7 @@ from datasets.training.scene import Label, Still, stills
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, print_or_ship
 from vision.sight.detection.detector import KINDS, Detection, Detector, Kind
-from vision.sight.geometry.frame import Image
-from vision.sight.geometry.plane import overlap
+from vision.sight.geometry.plane import Image, overlap
 
 # Seed of the held-out stills: another one than any training's.
 SEED = 70_001

@@ -22,8 +22,7 @@ from vision.config.table import load
 from vision.game.outputs import Output
 from vision.metrics.counters import Metrics
 from vision.sight.drawing import Drawing, SightView, output_words
-from vision.sight.geometry.frame import Frame, Image
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Frame, Image, TableView
 from vision.wire.session import Step
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "img"

@@ -45,8 +45,7 @@ from vision.setup.enrolment.gather import NEAR_MM, Showing
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.detection.detector import Kind
-from vision.sight.geometry.frame import Frame
-from vision.sight.geometry.plane import Homography, TableView, rectify
+from vision.sight.geometry.plane import Frame, Homography, TableView, rectify
 from vision.sight.reading.faces import STRANGE_FOR_LONG
 
 # The usual picture of a table camera, px.

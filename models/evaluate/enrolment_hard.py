@@ -24,7 +24,7 @@ from models.evaluate.classifier import Outcome, calibration_error
 from models.evaluate.enrolment import house_of
 from vision.inference.load import open_models
 from vision.sight.detection.classifier import LEAST_READABLE, Classifier
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 # Held-out decks, in the order in which they are taken.
 DECKS = (

@@ -21,8 +21,8 @@ import cv2
 from vision.app.evidence import ClipBuffer, Crop
 from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
-from vision.record.proofs import EvidenceKept, Medium
-from vision.sight.geometry.frame import Frame, Image
+from vision.record.facts import EvidenceKept, Medium
+from vision.sight.geometry.plane import Frame, Image
 from vision.storage.evidence import EvidenceStore
 
 # Pictures of the film that are used; looks and stills that are timed.

@@ -37,9 +37,8 @@ from models.evaluate.coups import DEALING, SPLITS
 from models.evaluate.dealing_films import SLOTS as OTHER_SLOTS
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
-from vision.setup.calibration.from_play import Proposal, from_play, propose
+from vision.setup.calibration.from_play import Play, Proposal, from_play, propose
 from vision.setup.calibration.layout_template import NotEnoughError
-from vision.setup.calibration.play import Play
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Homography
 

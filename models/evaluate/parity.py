@@ -36,8 +36,7 @@ from vision.sight.detection.detector import (
     Tensor,
     batch,
 )
-from vision.sight.geometry.frame import Image
-from vision.sight.geometry.plane import overlap
+from vision.sight.geometry.plane import Image, overlap
 
 # Seed of the pictures.
 SEED = 80_001

@@ -25,7 +25,7 @@ from models.networks.model_card import SHIPPED
 from vision.game.cards import DECK
 from vision.inference.load import load_model
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 from vision.sight.reading.fusion import FACES, LookFusion
 
 mpl.use("Agg")

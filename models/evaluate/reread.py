@@ -34,11 +34,9 @@ from datasets.training.signs import Sight
 from models.evaluate.hard_crops import opened
 from vision.floor.reread.cluster import Cluster, Pool, Results, here, own_workers
 from vision.floor.reread.film import read_film
-from vision.floor.reread.job import Progress, Reread, Rereading
-from vision.floor.reread.recordings import recordings
-from vision.floor.reread.report import summary, write_report
+from vision.floor.reread.job import Progress, Reread, Rereading, recordings, summary, write_report
 from vision.inference.load import packaged
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 # Standard deviations of the noise that spoils a weight, as shares of the weights' own: the least is
 # taken with which MISREAD of so many clear crops are read otherwise. Less, and nothing differs;

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from models.evaluate.dealing_films import Json, Tally, compare, read_film
 from vision.errors import ConfigurationError
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 CRF = 20  # x264's quality of a film that is not spoilt by it: hardly worse than what it is made of
 CRF_POOR = 36  # x264's quality of a camera that saves on its line: blocks are seen in the faces

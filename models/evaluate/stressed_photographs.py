@@ -26,8 +26,7 @@ from vision.game.cards import Card
 from vision.inference.load import ModelSet, open_models, packaged
 from vision.pictures import open_picture
 from vision.sight.detection.detector import Kind
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import overlap, rectify
+from vision.sight.geometry.plane import Image, Points, overlap, rectify
 from vision.sight.stills.reader import StillCard, annotate, read_still
 
 # Error bound of `shoe-reader read` by default, 0 to 1.

@@ -49,8 +49,15 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight
 from vision.sight.following.follower import Follower, Sight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import TableView, box_around, distance_inside, overlap
+from vision.sight.geometry.plane import (
+    Frame,
+    Image,
+    Points,
+    TableView,
+    box_around,
+    distance_inside,
+    overlap,
+)
 from vision.sight.reading.faces import FaceReader
 
 CACHE = Path("runs/tracking")

@@ -27,8 +27,7 @@ from models.networks.yolo_obb import Trainer
 from models.train.real_stills import Overlay, outlined, views
 from vision.inference.load import open_models, packaged
 from vision.sight.detection.detector import KINDS, Kind
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import shared_area, shared_part
+from vision.sight.geometry.plane import Image, Points, shared_area, shared_part
 
 RUNS = Path("runs/detector")
 # The network is fully convolutional: it is trained on pieces of stills, with cards as large (in

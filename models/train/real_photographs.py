@@ -19,8 +19,7 @@ from vision.game.cards import RANK_LETTERS, SUIT_LETTERS, Card
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.detection.detector import Kind
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import rectify
+from vision.sight.geometry.plane import Image, Points, rectify
 from vision.sight.stills.proposals import passes_for
 
 # An outline is taken where it overlaps the label by this share (of both together).

@@ -22,8 +22,7 @@ from datasets.render.paint import inks, lay, pyramid, shadow
 from datasets.render.table_print import turned
 from models.train.real_photographs import agreement, labels_of
 from vision.inference.load import ModelSet
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import rectify
+from vision.sight.geometry.plane import Image, Points, rectify
 from vision.sight.stills.reader import StillCard, read_still
 
 # The error bound of `shoe-reader read`.

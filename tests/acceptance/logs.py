@@ -16,7 +16,7 @@ from vision.config.profiles import logged_profile
 from vision.config.table import load
 from vision.game.events import Event, Slot, Stopped
 from vision.game.outputs import AlertChanged, CardSeen, CoupResult
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Medium
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire.messages import Message

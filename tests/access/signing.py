@@ -16,7 +16,7 @@ from vision.errors import OutsideError
 from vision.game.events import Event, Stopped
 from vision.record.chain import GENESIS, BrokenChainError, Record, seal
 from vision.record.codec import event_from_json, event_to_json
-from vision.record.proofs import Anchored
+from vision.record.facts import Anchored
 from vision.storage.anchors import LogSigner, load_public, make_keys, read_anchors
 from vision.storage.log import Entry, Store
 from vision.wire.session import advance

@@ -32,8 +32,8 @@ from vision.game.commands import CloseAlert, HoldResult
 from vision.game.coup import state as game
 from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
 from vision.game.outputs import Output
-from vision.record.proofs import STILLS_REMEMBERED, EvidenceKept, Medium
-from vision.sight.geometry.frame import Frame, Image
+from vision.record.facts import STILLS_REMEMBERED, EvidenceKept, Medium
+from vision.sight.geometry.plane import Frame, Image
 from vision.storage.evidence import EvidenceStore, Why, file_name, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire import session

@@ -17,7 +17,7 @@ from vision.game.events import CoupSeen, Event, Noticed
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind, Window
-from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.plane import Frame, Image, Points
 from vision.sight.motion_gate import QUIET_MS
 
 FRAME_MS = 100

@@ -39,7 +39,7 @@ from vision.game.cards import parse_cards
 from vision.game.events import ShoeStarted, Started, Stopped
 from vision.inference.load import ModelSet
 from vision.sight.drawing import HAND, READ, STRIP_PX
-from vision.sight.geometry.frame import Frame
+from vision.sight.geometry.plane import Frame
 from vision.storage.log import Entry, Store
 
 FPS = 15

@@ -17,8 +17,7 @@ from vision.audit.verify import Trust, audit, evidence_words
 from vision.clock import DAY_MS
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event, Noticed, Role
-from vision.record.facts import Fact, Recorded
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Fact, Medium, Recorded
 from vision.storage.evidence import EvidenceStore, file_name, folder_of
 from vision.storage.log_reader import read_log
 

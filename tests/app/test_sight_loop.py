@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from vision.app import sight
-from vision.app.sight import SeenShot, SightLoop
+from vision.app import reader
+from vision.app.reader import SeenShot, SightLoop
 from vision.camera.source import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import Event, TimePassed
-from vision.sight.geometry.frame import Frame
+from vision.sight.geometry.plane import Frame
 
 IMAGE = np.zeros((4, 4, 3), np.uint8)
 
@@ -60,7 +60,7 @@ def test_sight_goes_on_while_the_disk_is_slow() -> None:
 
     def look(shot: Shot | Outage) -> list[Event]:
         looked.append(1)
-        if len(looked) == sight.AHEAD:
+        if len(looked) == reader.AHEAD:
             enough.set()
         return []
 
@@ -69,7 +69,7 @@ def test_sight_goes_on_while_the_disk_is_slow() -> None:
         assert enough.wait(20), "sight waited for the disk"
         time.sleep(0.3)
         # One that the run has, those that wait, and one that waits for room.
-        assert len(looked) <= sight.AHEAD + 2
+        assert len(looked) <= reader.AHEAD + 2
         break
     loop.close()
 

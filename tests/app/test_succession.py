@@ -23,8 +23,7 @@ from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
 from vision.game.events import Event, Role
-from vision.record.facts import Fact, Hold, Recorded, Register
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Fact, Hold, Medium, Recorded, Register
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log import Entry

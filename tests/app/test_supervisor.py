@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.seen import out
-from vision.app.sight import SightSupervisor
+from vision.app.pipeline import SightSupervisor
 from vision.camera.source import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import CoupSeen, Event, ViewBack, ViewLost
 from vision.inference.self_test import SelfTest
-from vision.sight.geometry.frame import Frame
+from vision.sight.geometry.plane import Frame
 
 IMAGE = np.zeros((4, 4, 3), np.uint8)
 

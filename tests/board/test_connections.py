@@ -16,8 +16,8 @@ import pytest
 
 from tests.board.hall import Hall, opened
 from tests.browser.voice import wait_for
-from vision.board import connections
-from vision.board.connections import network_of
+from vision.board import server as connections
+from vision.board.server import network_of
 
 # A process of its own that holds connections with half a request line, as an attacker would.
 HOLD = """

@@ -17,6 +17,7 @@ import pytest
 from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
+from vision.board.login.identity import Devices
 from vision.board.login.passwords import (
     STEP_S,
     PasswordBook,
@@ -28,7 +29,6 @@ from vision.board.login.passwords import (
     new_secret,
     step_of,
 )
-from vision.board.login.throttle import Devices
 from vision.cli import main
 
 BOARD = {"public_url": "https://boards.example", "proxies": ("127.0.0.1",)}

@@ -18,9 +18,9 @@ from tests.browser.voice import Reader, table_config, wait_for
 from tests.table_log import overdraw, write_log
 from vision.access.users import load_users, save_users
 from vision.board.host.boards import Boards, address_of
+from vision.board.login.identity import TRIES_OF_NAME, Throttle
 from vision.board.login.passwords import PasswordBook, load_passwords, save_password
 from vision.board.login.sessions import Sessions
-from vision.board.login.throttle import TRIES_OF_NAME, Throttle
 from vision.board.rights import MAY_ORDER
 from vision.cli import main
 from vision.config.table import BoardSection

@@ -23,7 +23,7 @@ from vision.camera.decoding import bgr
 from vision.camera.source import Capture, Outage, Pace, Shot, _paced, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 SIZE = (320, 240)
 

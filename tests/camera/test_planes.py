@@ -24,7 +24,7 @@ from vision.camera.capture_process import (
     slot_offset,
 )
 from vision.camera.decoding import Planes, byte_count, pixels, unpacked
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.plane import Frame, Image
 
 SIZE = (322, 182)  # no multiples of 4: rows are padded, and nothing is as usual
 BT709 = 1  # FFmpeg's number of that colour space; 2 is one that is not said

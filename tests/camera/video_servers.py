@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 
 from tests.mqtt.mqtt_tools import free_port
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 SIZE = (640, 360)
 OTHER_SIZE = (320, 240)

@@ -29,7 +29,7 @@ from vision.access.users import Credential, User, Users, save_users
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal
 from vision.clock import now_ms
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Medium
 from vision.wire.commands import RANGE_LIMIT
 from vision.wire.messages import Message
 

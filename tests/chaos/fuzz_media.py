@@ -32,7 +32,7 @@ from vision.camera import decoding
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_model, packaged
 from vision.pictures import open_picture
-from vision.sight.geometry.frame import Frame
+from vision.sight.geometry.plane import Frame
 
 HANG_S = 60.0
 SIZE = (96, 64)

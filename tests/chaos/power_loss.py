@@ -28,7 +28,7 @@ from tests.chaos.table import config_of
 from tests.table_log import clean
 from vision.app.journal import Destinations, Journal
 from vision.cli import main
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Medium
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log_reader import read_log

@@ -34,7 +34,7 @@ from vision.app.journal import Destinations, Journal
 from vision.config.table import EvidenceSection
 from vision.files import DRAFT
 from vision.game.events import CoupSeen, Event, Noticed
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.plane import Frame, Image
 from vision.storage.evidence import folder_of
 from vision.storage.log import MESSAGES, messages_from
 from vision.storage.sqlite import reading

@@ -25,14 +25,13 @@ from unittest.mock import patch
 from tests.chaos.tables import FILMS, FPS, as_dealt, deal
 from vision import cli
 from vision.app import reader
-from vision.app.pipeline import SightPipeline
-from vision.app.sight import SightSupervisor
+from vision.app.pipeline import SightPipeline, SightSupervisor
 from vision.camera import source
 from vision.camera.decoding import Decoded, Lack
 from vision.camera.source import Pace, Shot
 from vision.config.table import TableConfig
 from vision.inference.load import ModelSet
-from vision.sight.geometry.frame import Frame
+from vision.sight.geometry.plane import Frame
 
 APART_S = ((0.2, 0.42), (0.5, 0.9), (0.8, 1.0), (0.9, 1.45))
 EVERY_S = 25.0  # of the films: a coup begins so often

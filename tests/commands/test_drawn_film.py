@@ -19,7 +19,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Winner
 from vision.game.outputs import CoupResult, Hand, Output, ResultState, StatusChanged
 from vision.sight.drawing import output_words
-from vision.sight.geometry.frame import Frame
+from vision.sight.geometry.plane import Frame
 
 FPS = 15
 

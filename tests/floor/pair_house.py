@@ -30,11 +30,10 @@ from vision.app.journal import Destinations
 from vision.config.table import StandbySection, TableConfig
 from vision.floor.pair import lease as lease_module
 from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore
-from vision.floor.pair.journal import PairJournal
+from vision.floor.pair.journal import OwnSight, PairJournal, news
 from vision.floor.pair.shared_log import FencedError
-from vision.floor.pair.sight import OwnSight, news
 from vision.game.events import Event, ShoeStarted
-from vision.wire.term import Term
+from vision.wire.form import Term
 
 ENDLESS = 100_000  # coups
 LONGEST_GAP_S = 1.5  # the pause between two coups is played no longer

@@ -24,7 +24,7 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import Address, endpoint_of, new_client, reachable
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
-from vision.wire.term import unproven
+from vision.wire.form import unproven
 
 HAND = {"cards": [], "points": None}
 LIVE = {

@@ -20,8 +20,16 @@ from vision.game.events import Slot
 from vision.inference.load import ModelSet, open_symbols, packaged
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind, Window
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import Homography, Pose, TableView, box_around, shared_area
+from vision.sight.geometry.plane import (
+    Frame,
+    Homography,
+    Image,
+    Points,
+    Pose,
+    TableView,
+    box_around,
+    shared_area,
+)
 
 WIDTH, HEIGHT = 640, 360
 MOUTH = Pose(1150, 130, 60)

@@ -38,8 +38,7 @@ from vision.sight.drawing import (
     words_of,
 )
 from vision.sight.following.follower import CardView
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import Pose
+from vision.sight.geometry.plane import Frame, Image, Points, Pose
 
 STAGE = Stage()
 SCALE = WIDTH_PX / 640

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, thumbnail
 
 STEP_MS = 33

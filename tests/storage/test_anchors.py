@@ -26,7 +26,7 @@ from vision.commands.audit import NOT_PROVEN
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Started
 from vision.record.chain import verified
-from vision.record.proofs import Anchored
+from vision.record.facts import Anchored
 from vision.storage.anchors import (
     LogSigner,
     fingerprint,

@@ -11,7 +11,7 @@ import pytest
 
 from tests.table_log import NOON, header, session_of
 from vision.files import WriteError
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Medium
 from vision.storage.backup import Copier, copy_missing
 from vision.storage.evidence import EvidenceLimits, EvidenceStore, file_name
 from vision.wire.commands import again

@@ -15,7 +15,7 @@ from vision.clock import DAY_MS
 from vision.commands.audit import NOT_PROVEN
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import refuse_others_file
-from vision.storage.keyring import load_ring
+from vision.storage.anchors import load_ring
 from vision.wire.messages import iso
 
 IDENTITY = "1d" * 32

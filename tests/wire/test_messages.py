@@ -69,8 +69,7 @@ from vision.record.codec import (
     is_record,
     to_json,
 )
-from vision.record.facts import Fact, Hold, Nonce, Person, Register
-from vision.record.proofs import EMPTY, Medium
+from vision.record.facts import EMPTY, Fact, Hold, Medium, Nonce, Person, Register
 from vision.wire.messages import (
     Message,
     MessageStream,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from vision.wire.term import STEADY, Term
+from vision.wire.form import STEADY, Term
 
 
 def test_history_counts_in_any_order_and_an_overtaken_reader_never() -> None:

@@ -31,10 +31,8 @@ from vision.game.events import (
 from vision.game.outputs import AlertChanged, CoupResult, Output, Severity
 from vision.record.chain import BrokenChainError, Record, verified, verified_from
 from vision.record.codec import event_from_json
-from vision.record.facts import Fact, Recorded, accepted
-from vision.record.proofs import EvidenceKept
-from vision.storage.log_reader import read_log
-from vision.storage.log_walk import Taken, Walk
+from vision.record.facts import EvidenceKept, Fact, Recorded, accepted
+from vision.storage.log_reader import Taken, Walk, read_log
 from vision.wire.session import Step
 
 END = "end"  # begins what stands for a coup's number where a run or shoe ends: was more dealt?

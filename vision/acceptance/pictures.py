@@ -28,8 +28,8 @@ from vision.app.evidence import Crop, write_film
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import open_picture
-from vision.record.proofs import Medium
-from vision.sight.geometry.frame import Image, Points
+from vision.record.facts import Medium
+from vision.sight.geometry.plane import Image, Points
 from vision.storage.evidence import file_name, folder_of
 
 NAMED = re.compile(r"\d{8}-\d{6}")  # when a film began, UTC, in its name

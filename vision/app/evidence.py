@@ -35,9 +35,8 @@ from vision.game.outputs import (
     ResultState,
     Severity,
 )
-from vision.record.facts import Hold
-from vision.record.proofs import EvidenceKept, Medium, Shelf
-from vision.sight.geometry.frame import Frame, Image
+from vision.record.facts import EvidenceKept, Hold, Medium, Shelf
+from vision.sight.geometry.plane import Frame, Image
 from vision.storage.backup import Copier
 from vision.storage.evidence import Doomed, EvidenceLimits, EvidenceStore, Why, file_name, folder_of
 from vision.wire.messages import Message, topic_level

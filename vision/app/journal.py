@@ -50,8 +50,7 @@ from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher
-from vision.record.facts import Fact, Recorded
-from vision.record.proofs import Anchored
+from vision.record.facts import Anchored, Fact, Recorded
 from vision.storage.log import Checkpoint, Confirm, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION

@@ -1,26 +1,39 @@
-"""The vision pipeline of one table: from a frame to what is seen of a coup.
+"""The vision pipeline of one table: from a frame to what is seen of a coup, and when nothing is.
 
 The motion gate lets a frame through while something moves; then the detector finds cards and hands,
 the mouth's network sees the shoe, and the follower says what became of the coup. Beside them the
 view, the camera's position and the trend of reading are checked, which gives events when the table
 is seen or read poorly.
+
+`SightSupervisor` makes events of a picture. Camera, picture, models and test picture may each be a
+reason to be blind; the table gets an event when the first comes and when the last goes. With a live
+source the models work in a thread of their own, so that the clock of the caller notices models that
+hang.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Container, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from vision.app.restore import read_cards, resumed
+from vision.camera.source import Outage, Shot
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, WatchSection, path_of
-from vision.errors import ConfigurationError
+from vision.errors import ConfigurationError, OutsideError
 from vision.game.coup.state import Table
-from vision.game.events import Event
+from vision.game.events import Event, ViewBack, ViewLost
 from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet, Runtime, open_models
+from vision.inference.self_test import SelfTest
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck, Look
 from vision.sight.detection.detector import Kind
@@ -28,7 +41,7 @@ from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches, watched
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, PartGate
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
@@ -201,3 +214,223 @@ class SightPipeline:
         found = tuple(box for box in sight.boxes if box.kind is not Kind.HAND)
         follower = self._follower
         return SightView(at, found, hands, follower.cards(), follower.likeliest(), tuple(events))
+
+
+# --- the supervisor ------------------------------------------------------------------------------
+
+# Time of the pictures until a test picture that was misread is tried again: soon, because the table
+# is blind meanwhile, but not on each frame, because a try costs as much as a look.
+CANARY_AGAIN_MS = 5_000
+
+# Four looks at a live source take longer than this, though pictures came between them: they are too
+# few. A card is told of when it was seen to lie three times, and the last of a coup may lie for two
+# seconds only. `python -m tests.chaos.rare_looks` reads films so.
+LOOKS, SELDOM_MS = 4, 1_500
+REGULAR_MS = 5_000  # when they were enough for so long, the table is seen again
+# Seconds that the end of a run waits for models that are late: a loaded machine takes as long for a
+# look. A program that ends while a model works ends with an error.
+CLOSE_S = 4.0
+
+
+class Seer(Protocol):
+    """Makes events of frames; `SightPipeline` does."""
+
+    @property
+    def looked(self) -> int:
+        """How many frames were looked at closely."""
+
+    def see(self, frame: Frame) -> tuple[Event, ...]:
+        """Return the events of this frame."""
+
+    def blind(self) -> dict[str, str | None]:
+        """Return every reason to be blind by its name, `None` where it does not hold."""
+
+
+class Reasons:
+    """The reasons to be blind, and the events when the first comes and the last goes."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    def get(self, name: str) -> str | None:
+        """Return the reason of that name, `None` where it does not hold."""
+        return self._held.get(name)
+
+    def put(self, name: str, reason: str | None, at: int) -> list[Event]:
+        """Take a reason in, or with `None` out."""
+        before = bool(self._held)
+        if reason is not None:
+            self._held[name] = reason
+            return [] if before else [ViewLost(at, reason)]
+        self._held.pop(name, None)
+        return [ViewBack(at)] if before and not self._held else []
+
+
+@dataclass(frozen=True, slots=True)
+class SightResult:
+    """The result of a frame: events, and the reasons to be blind that were looked into."""
+
+    events: tuple[Event, ...]
+    blind: dict[str, str | None]
+
+
+class Worker:
+    """A thread that makes calls in order; a call that never returns blocks only the thread."""
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[tuple[Callable[[], SightResult], Future[SightResult]]]
+        self._calls = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="sight", daemon=True).start()
+
+    def begin(self, call: Callable[[], SightResult]) -> Future[SightResult]:
+        """Queue a call; its result comes with the future."""
+        future: Future[SightResult] = Future()
+        self._calls.put((call, future))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            call, future = self._calls.get()
+            try:
+                future.set_result(call())
+            except BaseException as error:  # raised again in the thread that waits
+                future.set_exception(error)
+
+
+class SightSupervisor:
+    """Supervises a table's sight; `stall_s` is how long the models may take, `None` for ever.
+
+    `canary_every_s` is in the time of the pictures. A model that does not answer for `give_up_s`
+    ends the run with OutsideError: only a new start of the program helps.
+    """
+
+    def __init__(
+        self,
+        seer: Seer,
+        self_test: SelfTest | None,
+        *,
+        canary_every_s: float,
+        stall_s: float | None,
+        give_up_s: float,
+    ) -> None:
+        self._seer = seer
+        self._self_test = self_test
+        self._canary_every_ms = round(1000 * canary_every_s)
+        self._canary_at: int | None = None
+        self._stall_s = stall_s
+        self._give_up_ms = round(1000 * give_up_s)
+        self._worker = Worker() if stall_s is not None else None
+        self._late: tuple[int, Future[SightResult]] | None = None
+        self._reasons = Reasons()
+        self._last_at = 0
+        self._looks: deque[int] = deque(maxlen=LOOKS)
+        self._seldom_at: int | None = None
+        self.outages = 0
+        self.canary_failures = 0
+
+    @property
+    def looked(self) -> int:
+        """How many frames were looked at closely."""
+        return self._seer.looked
+
+    @property
+    def blind(self) -> bool:
+        """Whether nothing that is seen can be relied on."""
+        return bool(self._reasons)
+
+    @property
+    def canary_complaint(self) -> str | None:
+        """What is wrong with the reading of the test picture, `None` when it was right."""
+        return self._reasons.get("canary")
+
+    def close(self) -> None:
+        """Wait for models that have not answered yet, but not for ever."""
+        if self._late is not None:
+            wait([self._late[1]], CLOSE_S)
+
+    def take(self, shot: Shot | Outage) -> list[Event]:
+        """Return the events of a shot."""
+        if isinstance(shot, Outage):
+            self.outages += not self._reasons
+            self._looks.clear()
+            since = max(self._last_at, shot.since)
+            self._last_at = max(self._last_at, shot.at)
+            return self._reasons.put("camera", shot.reason, since)
+        keeping_up = self._keeping_up(shot) if self._late is None else []
+        self._last_at = max(self._last_at, shot.frame.at)
+        return [*keeping_up, *self._look(shot.frame)]
+
+    def _keeping_up(self, shot: Shot) -> list[Event]:
+        """Return the events of too few looks; a recording waits for them.
+
+        It is the machine that is judged: pictures that did not come are the camera's business.
+        """
+        if self._worker is None or self._seer.looked < 2:  # the first look takes long
+            return []
+        at, looks, before = shot.frame.at, self._looks, self._last_at
+        if shot.damaged or not shot.skipped:
+            looks.clear()
+        looks.append(at)
+        if len(looks) == LOOKS and at - looks[0] > SELDOM_MS:
+            self._seldom_at = at
+            words = f"only {LOOKS} pictures were looked at in {(at - looks[0]) / 1000:.1f} s"
+            return self._reasons.put("looks", words, before)
+        if self._seldom_at is not None and at - self._seldom_at > REGULAR_MS:
+            self._seldom_at = None
+            return self._reasons.put("looks", None, at)
+        return []
+
+    def _look(self, frame: Frame) -> list[Event]:
+        camera = self._reasons.put("camera", None, frame.at)
+        if self._worker is None or self._stall_s is None:
+            return [*camera, *self._events_of(self._see(frame), frame.at)]
+        patience_s = self._stall_s
+        if self._late is None:
+            self._late = frame.at, self._worker.begin(lambda: self._see(frame))
+        else:
+            # Frames that come meanwhile are not seen: the table hears of that as a lost view.
+            patience_s = 0.1
+        return [*camera, *self._answer(self._late, frame.at, patience_s)]
+
+    def _answer(
+        self, late: tuple[int, Future[SightResult]], at: int, patience_s: float
+    ) -> list[Event]:
+        """Wait for the models; events that come late count from now on."""
+        began_at, future = late
+        if not wait([future], patience_s).done:
+            return self._not_answering(began_at, at)
+        self._late = None
+        return [*self._events_of(future.result(), at), *self._reasons.put("models", None, at)]
+
+    def _not_answering(self, began_at: int, at: int) -> list[Event]:
+        if at - began_at > self._give_up_ms:
+            raise OutsideError(
+                f"the models have not answered for {self._give_up_ms / 1000:g} s; start the reader "
+                "again (the service does so by itself) and see that the machine is not overloaded"
+            )
+        words = f"the models have not answered for {self._stall_s:g} s"
+        return self._reasons.put("models", words, began_at)
+
+    def _see(self, frame: Frame) -> SightResult:
+        self_test = self._try_canary(frame.at)
+        events = self._seer.see(frame)
+        return SightResult(events, {**self_test, **self._seer.blind()})
+
+    def _try_canary(self, at: int) -> dict[str, str | None]:
+        """Have the test picture read when it is due; after a failure it is so much sooner."""
+        if self._self_test is None or (self._canary_at is not None and at < self._canary_at):
+            return {}
+        complaint = self._self_test.complaint()
+        self._canary_at = at + (self._canary_every_ms if complaint is None else CANARY_AGAIN_MS)
+        self.canary_failures += complaint is not None
+        return {"canary": complaint}
+
+    def _events_of(self, seen: SightResult, at: int) -> list[Event]:
+        """Return the events, none from before `at`, and those of the reasons to be blind."""
+        events = [replace(event, at=max(event.at, at)) for event in seen.events]
+        for name, reason in seen.blind.items():
+            events += self._reasons.put(name, reason, at)
+        return events

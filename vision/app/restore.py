@@ -21,13 +21,11 @@ from vision.game.events import Event, Life, Noticed, SeenCard, Started, Stopped
 from vision.game.outputs import AlertState
 from vision.record.chain import BrokenChainError, header_of, verified_from
 from vision.record.codec import canonical
-from vision.record.facts import Fact, Recorded
-from vision.record.proofs import Anchored
+from vision.record.facts import Anchored, Fact, Recorded
 from vision.sight.following.follower import Resumed
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Checkpoint, Store
-from vision.storage.log_reader import NEWEST, WHOLE, checkpoints, read_log
-from vision.storage.log_walk import Rows, compare, new_fold
+from vision.storage.log_reader import NEWEST, WHOLE, Rows, checkpoints, compare, new_fold, read_log
 from vision.wire.session import TableSession, session_to_json
 
 ALWAYS_SIGNED = (Started.__name__, Stopped.__name__)  # in the transaction in which they are written

@@ -11,10 +11,15 @@ from vision.config.identity import Identity
 from vision.config.table import ModelsSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.codec import canonical
-from vision.record.facts import Fact, Recorded, Register
-from vision.record.proofs import Anchored
-from vision.storage.anchors import LogSigner, anchors_of, fingerprint, load_key, load_public
-from vision.storage.keyring import load_ring
+from vision.record.facts import Anchored, Fact, Recorded, Register
+from vision.storage.anchors import (
+    LogSigner,
+    anchors_of,
+    fingerprint,
+    load_key,
+    load_public,
+    load_ring,
+)
 from vision.storage.log import Entry
 from vision.storage.log_reader import gaps, hash_of, signatures
 from vision.wire.messages import iso

@@ -20,13 +20,13 @@ from vision.record.chain import GENESIS, Record, is_stub
 from vision.record.facts import Fact
 from vision.storage.log_reader import (
     WHOLE,
+    Rows,
     checkpoints,
     is_table,
     read_messages,
     read_part,
     standing_messages,
 )
-from vision.storage.log_walk import Rows
 from vision.wire.messages import iso
 
 

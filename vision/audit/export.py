@@ -32,11 +32,10 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.record.chain import GENESIS, BrokenChainError, Record, record_from_line, record_line
 from vision.record.codec import canonical, event_from_json
-from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.facts import Anchored, EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
-from vision.storage.log_reader import checkpoints, is_table, read_log, read_part
-from vision.storage.log_walk import Taken, opened
+from vision.storage.log_reader import Taken, checkpoints, is_table, opened, read_log, read_part
 from vision.version import VERSION
 from vision.wire.session import Step, TableSession
 

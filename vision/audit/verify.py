@@ -18,12 +18,10 @@ from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
 from vision.record.chain import BrokenChainError, Record
 from vision.record.codec import event_from_json
-from vision.record.facts import Fact, LogBegun
-from vision.record.proofs import Anchored, EvidenceKept
-from vision.storage.anchors import fingerprint, is_signed
+from vision.record.facts import Anchored, EvidenceKept, Fact, LogBegun
+from vision.storage.anchors import RingKey, fingerprint, is_signed
 from vision.storage.evidence import file_name
-from vision.storage.keyring import RingKey
-from vision.storage.log_walk import Rows, Taken, Walk, opened
+from vision.storage.log_reader import Rows, Taken, Walk, opened
 from vision.wire.messages import iso
 
 PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun))

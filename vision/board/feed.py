@@ -23,8 +23,7 @@ from vision.mqtt.endpoint import (
     new_client,
 )
 from vision.wire.commands import COPY, PUBLIC
-from vision.wire.form import FormError, Payload, message_of
-from vision.wire.term import Proves
+from vision.wire.form import FormError, Payload, Proves, message_of
 
 # Seconds before the next try to connect: a board shall be back soon after its broker, and one
 # connection in half a second costs a broker nothing.

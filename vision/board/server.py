@@ -1,19 +1,173 @@
-"""An HTTP server in a thread of its own, with TLS where a certificate is given."""
+"""An HTTP server in a thread of its own, with TLS where a certificate is given.
+
+Connections are limited, so that a browser that does nothing keeps no other from the boards. A
+connection that has asked for nothing gives way to a newcomer: the oldest of its address where that
+address has many, else the oldest of all. One that is slow with its request, or does not take its
+answer, is closed.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 import threading
 import time
-from typing import Self
+from contextlib import suppress
+from ipaddress import ip_address, ip_network
+from typing import Any, Self
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from vision.board.connections import Connections, Listener, protocol_of
 from vision.config.table import BoardSection
 from vision.errors import ConfigurationError, OutsideError
+
+# Connections in all: with the board's own files below the 1,024 descriptors that a process has by
+# default. Lower, and a large house's screens are refused; higher, and descriptors run out.
+IN_ALL = 800
+# Connections from one address that does not belong to a trusted proxy: a browser opens six, a wall
+# of displays some dozens. Lower refuses such a wall, higher lets one machine take more.
+FROM_ONE = 100
+# Seconds for the head of a request, and for the rest of an answer that the browser does not take.
+# A page's request is one packet. Shorter cuts off poor wireless links.
+HEAD_S = 10.0
+STALL_S = 30.0
+# A house that is given IPv6 has a /64 or more of it: such a network counts as one address.
+IPV6_NETWORK = 64
+
+Peer = tuple[Any, ...]
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one address: an IPv4 address, or the /64 of an IPv6 one."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return str(found)
+    mapped = found.ipv4_mapped
+    return str(mapped or ip_network((int(found), IPV6_NETWORK), strict=False))
+
+
+class Connections:
+    """The open connections of a server, the oldest first; used from the server's thread only."""
+
+    def __init__(self, proxies: frozenset[str] = frozenset()) -> None:
+        """Prepare; addresses in `proxies` may have as many as there are in all."""
+        self._proxies = proxies
+        self._open: dict[Peer, socket.socket] = {}
+        self._networks: dict[Peer, str] = {}
+        self._busy: set[Peer] = set()
+
+    def take(self, connection: socket.socket, peer: Peer) -> None:
+        """Take a new connection; an idle one, or this one where all are busy, gives way."""
+        self._forget_closed()
+        network = _network(peer)
+        own = [other for other in self._open if self._networks[other] == network]
+        if peer[0] not in self._proxies and len(own) >= FROM_ONE:
+            self._make_room(own, connection)
+        elif len(self._open) >= IN_ALL:
+            self._make_room(list(self._open), connection)
+        self._open[peer], self._networks[peer] = connection, network
+
+    def set_busy(self, peer: Peer, *, busy: bool) -> None:
+        """Note whether a request of that connection is being answered."""
+        if busy:
+            self._busy.add(peer)
+        else:
+            self._busy.discard(peer)
+
+    def _make_room(self, peers: list[Peer], newcomer: socket.socket) -> None:
+        idle = next((peer for peer in peers if peer not in self._busy), None)
+        gives_way = newcomer if idle is None else self._open.pop(idle)
+        with suppress(OSError):  # it may have gone by itself
+            gives_way.shutdown(socket.SHUT_RDWR)  # the loop sees its end, and closes it
+
+    def _forget_closed(self) -> None:
+        for peer in [peer for peer, kept in self._open.items() if kept.fileno() < 0]:
+            del self._open[peer], self._networks[peer]
+            self._busy.discard(peer)
+
+
+class Listener(socket.socket):
+    """A listening socket that counts what it accepts, before TLS has begun."""
+
+    connections: Connections
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection, where need be instead of an idle one."""
+        connection, peer = super().accept()
+        self.connections.take(connection, peer)
+        return connection, peer
+
+
+def protocol_of(connections: Connections) -> type[asyncio.Protocol]:
+    """Return the HTTP protocol that keeps to the limits."""
+
+    class Guarded(_GuardedProtocol):
+        known = connections
+
+    return Guarded
+
+
+class _GuardedProtocol(H11Protocol):
+    known: Connections
+    _head: asyncio.TimerHandle | None = None
+    _stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._peer: Peer = transport.get_extra_info("peername") or ()
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._cancel()
+        self.known.set_busy(self._peer, busy=False)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stall = self._stall or self.loop.call_later(STALL_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def _watch(self) -> None:
+        """Give a head so many seconds from its first byte on; what is being answered is busy."""
+        busy = self.cycle is not None and not self.cycle.response_complete
+        self.known.set_busy(self._peer, busy=busy)
+        if busy and self._head is not None:
+            self._head.cancel()
+            self._head = None
+        elif not busy and self._head is None:
+            self._head = self.loop.call_later(HEAD_S, self.transport.abort)
+
+    def _cancel(self) -> None:
+        for timer in (self._head, self._stall):
+            if timer is not None:
+                timer.cancel()
+
+
+def _network(peer: Peer) -> str:
+    return network_of(str(peer[0])) if peer else ""
+
+
+# --- the server -----------------------------------------------------------------------------------
+
 
 # Seconds that the server may take to start; it takes milliseconds, and a slow machine some seconds.
 START_S = 10.0

@@ -10,8 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from vision.wire.form import Payload
-from vision.wire.term import Proves, Term
+from vision.wire.form import Payload, Proves, Term
 
 # Returns the part of a message that a display may know, None for nothing.
 Reduce = Callable[[str, Payload], Payload | None]

@@ -24,7 +24,7 @@ from vision.board.feed import Feed
 from vision.board.stream import Places, Stream
 from vision.wire.form import Payload
 
-# Streams of public boards at once. The rest of the connections (`connections.IN_ALL`) is left to
+# Streams of public boards at once. The rest of the connections (`server.IN_ALL`) is left to
 # those who log in, whatever the public does.
 STREAMS = 600
 

@@ -54,7 +54,7 @@ import numpy as np
 from vision.camera.decoding import Coding, Planes, pixels
 from vision.camera.whole_pictures import WholePictures
 from vision.pictures import MOST_PIXELS
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 # Options of the video library. RTSP by TCP. No time is spent on finding out format and rate: what
 # comes meanwhile holds a key frame, and the next may be seconds off.

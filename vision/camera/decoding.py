@@ -34,7 +34,7 @@ from vision.camera.whole_pictures import WholePictures
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import in_order
 from vision.pictures import decode_picture, why_no_picture
-from vision.sight.geometry.frame import Image, Pixels
+from vision.sight.geometry.plane import Image, Pixels
 
 log = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ from vision.clock import now_ms
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.secrets import filled, shown
-from vision.sight.geometry.frame import Frame, Pixels
+from vision.sight.geometry.plane import Frame, Pixels
 
 # Seconds that a new capture process may take for its first report, chosen with room for a slow
 # machine: Python and the video library must be loaded. Lower, and a slow start looks like a hang.

@@ -29,7 +29,7 @@ from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.questions import ask, asked_of
 from vision.floor.archive.writer import Writer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.storage.keyring import term_check
+from vision.storage.anchors import term_check
 from vision.storage.log_reader import read_log
 
 # Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.

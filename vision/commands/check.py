@@ -28,8 +28,7 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import LEAST_SERVER, dotted, endpoint_of, probe, version_of
 from vision.record.codec import rules_hash
 from vision.secrets import masked, shown
-from vision.sight.quality.gauges import gauges
-from vision.sight.quality.view import blind_reason
+from vision.sight.quality.view import blind_reason, gauges
 from vision.storage.anchors import load_key
 
 # Bytes of a picture of a clip on a grainy cloth, 960 pixels wide: measured clips of 48 pictures had

@@ -21,16 +21,20 @@ from vision.files import make_folder, refuse_existing
 from vision.record.facts import Hold, Register
 from vision.storage import retention
 from vision.storage.anchors import (
+    RingKey,
+    added,
     anchors_of,
+    changed,
     fingerprint,
     load_key,
     load_public,
+    load_ring,
     make_keys,
     public_pem,
+    save_ring,
 )
 from vision.storage.backup import copy_log, copy_missing
 from vision.storage.evidence import folder_of
-from vision.storage.keyring import RingKey, added, changed, load_ring, save_ring
 from vision.storage.log_reader import read_log
 from vision.wire.messages import iso, unix_ms
 

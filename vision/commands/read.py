@@ -15,7 +15,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing, write_new
 from vision.inference.load import for_pictures
 from vision.pictures import GreyPictures, decode_picture, why_no_picture
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 from vision.sight.stills.reader import StillCard, annotate, read_still
 
 # Characters of the progress bar.

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from vision.commands.printing.console import unbroken
 from vision.errors import ConfigurationError, OutsideError
-from vision.storage.log_reader import is_table, read_messages, standing_messages
-from vision.storage.log_walk import Rows, walked
+from vision.storage.log_reader import Rows, is_table, read_messages, standing_messages, walked
 from vision.storage.messages_file import MessagesFile
 from vision.wire.messages import message_line
 

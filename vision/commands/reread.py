@@ -8,9 +8,7 @@ from pathlib import Path
 
 from vision.errors import OutsideError
 from vision.floor.reread.cluster import Cluster, Pool, here, own_workers, scheduler_at
-from vision.floor.reread.job import Progress, Rereading
-from vision.floor.reread.recordings import recordings
-from vision.floor.reread.report import summary, write_report
+from vision.floor.reread.job import Progress, Rereading, recordings, summary, write_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -36,8 +36,7 @@ from vision.config.profiles import DEFAULT
 from vision.errors import ConfigurationError
 from vision.files import text_of
 from vision.secrets import has_password, shown
-from vision.sight.geometry.frame import Frame, Points
-from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
+from vision.sight.geometry.plane import POKER_MM, Frame, Homography, Lens, Points, TableView
 
 # Bytes. A table file has a few kilobytes; this stops a wrong path (a film, a log) from being read
 # into memory. Too low, and a long table file would be refused.

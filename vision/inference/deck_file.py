@@ -23,7 +23,7 @@ from vision.errors import ConfigurationError
 from vision.files import replacing
 from vision.pictures import decode_picture
 from vision.sight.deck.classifier import Captured, Deck
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 from vision.sight.reading.fusion import FACES
 
 # What a deck file holds; what others it may hold is ignored.

@@ -29,7 +29,7 @@ from vision.sight.detection.classifier import RANKS, SUITS, CardModels, Classifi
 from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Infer, Kind, Tensor
 from vision.sight.detection.mouth import LABELS as MOUTH_LABELS
 from vision.sight.following.evidence import PlaceTable
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 # Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
 # than none". The test picture is easy, so its exact value does not matter.

@@ -16,7 +16,7 @@ import numpy as np
 
 from vision.errors import ConfigurationError
 from vision.pictures import open_picture
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 PICTURE = Path(__file__).with_name("self_test.jpg")
 # Pixels that a card may be found away from where it lies: less than half a card of the picture,

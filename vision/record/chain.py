@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from vision.errors import ConfigurationError
 from vision.record.codec import canonical
-from vision.record.proofs import Anchored, anchor_content
+from vision.record.facts import Anchored, anchor_content
 
 LOG_VERSION = "1.0"  # of the form of records and of the rules; a log of another is refused
 GENESIS = "0" * 64  # the hash before record 0

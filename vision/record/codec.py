@@ -22,8 +22,7 @@ from vision.game import commands, events
 from vision.game.cards import DECK, Card
 from vision.game.events import Event
 from vision.game.rules import Profile
-from vision.record.facts import LogBegun, Recorded
-from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.facts import Anchored, EvidenceKept, LogBegun, Recorded
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind

@@ -19,8 +19,7 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged
 from vision.sight.detection.detector import Detection
 from vision.sight.following.follower import CardView
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Frame, Image, Points, TableView
 
 Colour = tuple[int, int, int]
 Box = tuple[int, int, int, int]  # left, top, width, height, in pixels

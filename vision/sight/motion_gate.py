@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.plane import Frame, Image, Points
 
 # Chosen on simulated films at sensor noise of 1 to 7 levels.
 WIDTH = 160  # cells of the thumbnail across: a card's corner is about one; more cost time

@@ -19,7 +19,7 @@ from typing import Any
 
 from vision.errors import OutsideError
 from vision.files import make_folder, write_whole
-from vision.record.proofs import EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Medium
 from vision.wire.messages import Message
 
 DELETED_AT_ONCE = 200  # files a minute, so that the table never waits; it writes fewer than 20

@@ -33,10 +33,10 @@ from vision.game.outputs import (
 from vision.game.roads import RoadCoup, roads_of, roads_payload
 from vision.game.wagers import Betting, winning_wagers
 from vision.record.codec import canonical, fields_of, to_json
-from vision.record.facts import LogBegun
-from vision.record.proofs import (
+from vision.record.facts import (
     Anchored,
     EvidenceKept,
+    LogBegun,
     Medium,
     Shelf,
     anchor_content,

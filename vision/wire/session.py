@@ -29,8 +29,17 @@ from vision.record.codec import (
     record_to_json,
     rules_hash,
 )
-from vision.record.facts import NOTHING, Fact, LogBegun, Recorded, Register
-from vision.record.proofs import EMPTY, Anchored, EvidenceKept, Shelf
+from vision.record.facts import (
+    EMPTY,
+    NOTHING,
+    Anchored,
+    EvidenceKept,
+    Fact,
+    LogBegun,
+    Recorded,
+    Register,
+    Shelf,
+)
 from vision.wire.messages import (
     Message,
     MessageStream,

@@ -24,8 +24,8 @@ from vision.record.codec import event_from_json
 from vision.storage.anchors import make_keys
 from vision.storage.log_reader import read_log, write_export
 from vision.version import VERSION
+from vision.wire.form import unproven
 from vision.wire.session import advance, session_to_json
-from vision.wire.term import unproven
 
 
 @pytest.fixture

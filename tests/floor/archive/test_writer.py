@@ -22,8 +22,8 @@ from vision.floor.archive import writer as writing
 from vision.floor.archive.database import MEMORY, forget_term, open_archive
 from vision.floor.archive.writer import NO_TERM, Received, Writer
 from vision.wire.commands import again
+from vision.wire.form import unproven
 from vision.wire.messages import Message
-from vision.wire.term import unproven
 
 NOW = 1_800_000_000_000
 BOOT = json.loads(said(PLAYS["clean"]().events)[0].payload)["boot"]

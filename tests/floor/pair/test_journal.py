@@ -18,12 +18,10 @@ from vision.audit.continuity import compare_pair, pair_words
 from vision.config.table import StandbySection
 from vision.errors import OutsideError
 from vision.floor.pair.house_store import OvertakenError
-from vision.floor.pair.journal import PairJournal
+from vision.floor.pair.journal import OwnSight, PairJournal
 from vision.floor.pair.shared_log import FencedError
-from vision.floor.pair.sight import OwnSight
 from vision.game.events import Event
-from vision.storage.anchors import make_keys
-from vision.storage.keyring import RingKey, added, load_ring, save_ring, term_check
+from vision.storage.anchors import RingKey, added, load_ring, make_keys, save_ring, term_check
 from vision.storage.log_reader import read_log
 
 LEASE_S = 0.5

@@ -9,7 +9,7 @@ from tests.chaos.table import config_of
 from tests.seen import Sight
 from tests.table_log import session_of
 from vision.app.journal import header_of
-from vision.floor.pair.sight import DIFFER, OwnSight, news
+from vision.floor.pair.journal import DIFFER, OwnSight, news
 from vision.game.cards import parse_cards
 from vision.game.commands import Confirm
 from vision.game.coup.state import Table

@@ -13,8 +13,7 @@ import pytest
 
 from vision.errors import ConfigurationError
 from vision.floor.reread.film import FilmRead, Still, WantedFilm, jpeg_of, local, stamp
-from vision.floor.reread.job import Kept
-from vision.floor.reread.recordings import recordings
+from vision.floor.reread.job import Kept, recordings
 
 COUNT, FPS, KEY_EVERY = 60, 10, 12
 

@@ -12,8 +12,7 @@ from vision import cli
 from vision.errors import ConfigurationError
 from vision.floor.reread.cluster import here
 from vision.floor.reread.film import FilmRead, WantedFilm
-from vision.floor.reread.job import Progress, Rereading
-from vision.floor.reread.recordings import recordings
+from vision.floor.reread.job import Progress, Rereading, recordings
 
 NEVER = ("at", "boot", "seq", "shoe", "id", "evidence", "raised_at", "changed_at")
 

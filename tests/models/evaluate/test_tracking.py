@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vision.sight.geometry.frame import Frame, Points
+from vision.sight.geometry.plane import Frame, Points
 
 pytestmark = pytest.mark.train
 tracking = pytest.importorskip("models.evaluate.tracking", exc_type=ImportError)

@@ -9,8 +9,7 @@ import numpy as np
 
 from tests.setup.calibration.draw_sheet import ink
 from vision.setup.calibration.from_sheet import SIZE_MM
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Homography
+from vision.sight.geometry.plane import Homography, Image, Points
 
 PX_PER_MM = 3
 MARGIN_MM = 15

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vision.setup.calibration.card_edges import true_corners
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 TRUE = np.array([[300.3, 200.7], [402.8, 212.4], [386.1, 356.9], [282.2, 343.2]])
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from vision.game.events import Slot
-from vision.setup.calibration.from_play import Proposal, propose
+from vision.setup.calibration.from_play import Play, Proposal, propose
 from vision.setup.calibration.layout_template import NotEnoughError
-from vision.setup.calibration.play import Play
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import POKER_MM, Homography, Pose, card_rectangle
 

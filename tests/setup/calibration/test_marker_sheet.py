@@ -17,7 +17,7 @@ from vision.setup.calibration.from_sheet import (
     sheet_pdf,
 )
 from vision.setup.calibration.solver import rigid
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 FLAT = on_table(lying(550, 330, 4))
 

@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
-from vision.setup.enrolment.gather import Gatherer, Sighting
-from vision.setup.enrolment.measure import (
+from vision.setup.enrolment.enrol import (
     closest,
     margins,
     measure,
@@ -18,10 +17,11 @@ from vision.setup.enrolment.measure import (
     sheet,
     too_alike,
 )
+from vision.setup.enrolment.gather import Gatherer, Sighting
 from vision.sight.deck.classifier import Captured, Deck, DeckClassifier, likeness
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
 from vision.sight.detection.detector import Tensor, batch
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 from vision.sight.reading.faces import STRANGE_FOR_LONG
 
 WIDTH, HEIGHT = CROP_SIZE

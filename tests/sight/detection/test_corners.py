@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vision.sight.detection.detector import GROWTH, CornerFinder, Tensor, grown
-from vision.sight.geometry.frame import Points
+from vision.sight.geometry.plane import Points
 
 QUAD = np.array([[100, 50], [163, 50], [163, 138], [100, 138]], np.float32)
 LEANING = np.array([[110, 40], [170, 52], [160, 150], [84, 132]], np.float32)

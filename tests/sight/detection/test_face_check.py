@@ -10,8 +10,7 @@ from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.sight.detection.classifier import AGAIN_MS, FaceCheck, Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import Homography, TableView, polygon
+from vision.sight.geometry.plane import Frame, Homography, Image, Points, TableView, polygon
 
 IMAGE = np.zeros((100, 100, 3), np.uint8)
 # A pixel is a millimetre; the only slot ends at x = 350.

@@ -15,8 +15,7 @@ from vision.sight.following.places import (
     PlaceWatch,
     symbol_name,
 )
-from vision.sight.geometry.frame import Points
-from vision.sight.geometry.plane import Homography, TableView
+from vision.sight.geometry.plane import Homography, Points, TableView
 
 SIDE = 100.0
 

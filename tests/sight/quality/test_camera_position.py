@@ -11,8 +11,7 @@ import pytest
 from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection
 from vision.game.events import Event, Noticed, Slot
-from vision.sight.geometry.frame import Frame, Image
-from vision.sight.geometry.plane import Homography, TableView, polygon
+from vision.sight.geometry.plane import Frame, Homography, Image, TableView, polygon
 from vision.sight.quality.camera_position import CameraPosition, ReferenceLayout
 
 SIZE = (1280, 720)

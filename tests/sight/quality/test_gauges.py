@@ -9,8 +9,8 @@ import pytest
 from tests.setup.calibration.sheets import lying, on_table
 from vision.config.table import ViewSection
 from vision.setup.calibration.places import template
-from vision.sight.geometry.frame import Image
-from vision.sight.quality.gauges import gauges
+from vision.sight.geometry.plane import Image
+from vision.sight.quality.view import gauges
 
 PICTURE = on_table(lying(500, 300, 0))
 

@@ -14,8 +14,7 @@ from tests.sight.film import Stage
 from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection, load
 from vision.game.events import Condition, Event, Noticed, Slot
-from vision.sight.geometry.frame import Frame, Image
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Frame, Image, TableView
 from vision.sight.quality.view import ViewCheck, blind_reason
 
 STAGE = Stage()

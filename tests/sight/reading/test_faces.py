@@ -15,8 +15,7 @@ from vision.game.events import Slot
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import box_around
+from vision.sight.geometry.plane import Image, Points, box_around
 from vision.sight.reading.faces import Face, FaceReader, Lying, Where
 
 CARDS = parse_cards("As Kd 7h 3c 9d 2s")

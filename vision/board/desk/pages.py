@@ -22,10 +22,9 @@ from vision.access.command_gate import NEEDED, VOUCHERS
 from vision.board.answers import OneAtATime, RefusalError
 from vision.board.desk.history import History
 from vision.board.feed import Feed
-from vision.board.login.identity import NICE, Claim, NotKnownError
+from vision.board.login.identity import NICE, Claim, NotKnownError, Throttle
 from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
-from vision.board.login.throttle import Throttle
 from vision.board.orders import Order, Orders, Second
 from vision.board.records import Records
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear

@@ -24,9 +24,8 @@ from vision.config.table import CameraSection, TableConfig, ViewSection, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import open_picture
 from vision.secrets import masked, shown
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import Homography, TableView, polygon
-from vision.sight.quality.gauges import gauges
+from vision.sight.geometry.plane import Frame, Homography, Image, Points, TableView, polygon
+from vision.sight.quality.view import gauges
 
 MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
 # A place may reach out of the picture, but not so far that it is a slip.

@@ -24,11 +24,10 @@ from vision.board.desk.pages import Ask, DeskPages, Kinds, Parts, ReportPages
 from vision.board.desk.setup import SetupPages
 from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed
-from vision.board.login.identity import Identities
+from vision.board.login.identity import Devices, Identities
 from vision.board.login.pages import LoginPages
 from vision.board.login.passwords import PasswordBook, SecondFactors
 from vision.board.login.sessions import Session, Sessions, sessions_path
-from vision.board.login.throttle import Devices
 from vision.board.orders import Orders
 from vision.board.records import Records
 from vision.board.rights import DESK_TOPICS, desk_part
@@ -49,11 +48,10 @@ from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError
 from vision.record.codec import rules_hash
 from vision.record.facts import Fact
-from vision.storage.anchors import anchors_of, load_public, read_anchors
+from vision.storage.anchors import anchors_of, load_public, read_anchors, term_check
 from vision.storage.evidence import folder_of
-from vision.storage.keyring import term_check
+from vision.wire.form import Proves
 from vision.wire.messages import PREFIX
-from vision.wire.term import Proves
 
 log = logging.getLogger(__name__)
 Reports = tuple[Kinds, Ask]  # what can be asked of an archive, and what asks it

@@ -15,10 +15,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from vision.board.answers import RefusalError, answered, read_json
-from vision.board.login.identity import Claim, Identities
+from vision.board.login.identity import KNOWN_S, Claim, Identities
 from vision.board.login.passwords import PasswordBook
 from vision.board.login.sessions import Session, Sessions
-from vision.board.login.throttle import KNOWN_S
 from vision.board.records import Records
 from vision.board.rights import HOME
 from vision.board.web import Answer, page

@@ -27,8 +27,7 @@ from vision.game.outputs import (
 )
 from vision.metrics.counters import Metrics
 from vision.record.chain import BrokenChainError
-from vision.storage.anchors import load_public, read_anchors
-from vision.storage.keyring import load_ring
+from vision.storage.anchors import load_public, load_ring, read_anchors
 from vision.wire.session import Step
 
 log = logging.getLogger(__name__)

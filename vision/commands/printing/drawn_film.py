@@ -23,7 +23,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import taken
 from vision.game.outputs import Output
 from vision.sight.drawing import Colour, Drawing, SightView, output_words
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.plane import Frame, Image
 from vision.wire.session import Step
 
 CODEC = "libx264"

@@ -218,7 +218,7 @@ def prune(engine: Engine, days: int, now: int) -> dict[str, int]:
 def forget_term(engine: Engine, where: tuple[str, str]) -> int:
     """Let the next term that a table's readers name count, whatever it is; OutsideError.
 
-    A consumer finds a false term out by itself after a message or two (`wire.term`); this is for a
+    A consumer finds a false term out by itself after a message or two (`wire.form`); this is for a
     table that begins again, such as one whose pair was dissolved, or whose store was made anew.
     Return how many numberings of the table the archive has: 0 where it has nothing of it. What was
     kept apart for its term is asked for again, as all that is missing. Not while the archive is

@@ -23,11 +23,10 @@ from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import MEMORY, explained, open_archive
 from vision.floor.archive.numbers import NumberSet
-from vision.floor.archive.rows import Row
+from vision.floor.archive.tables import Row
 from vision.floor.archive.writer import Received, Where, Writer
 from vision.record.chain import BrokenChainError
-from vision.storage.log_reader import is_table, unsent_messages
-from vision.storage.log_walk import Taken, walked
+from vision.storage.log_reader import Taken, is_table, unsent_messages, walked
 from vision.wire.session import TableSession
 
 # Messages in one transaction: large ones are quicker, and a failed one costs a second at most.

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, Table, func, select, text, update
 from vision.floor.archive import tables
 from vision.floor.archive.database import explained, joining, once
 from vision.floor.archive.numbers import NumberSet
-from vision.floor.archive.rows import (
+from vision.floor.archive.tables import (
     Published,
     Row,
     answer_of,
@@ -33,9 +33,8 @@ from vision.floor.archive.rows import (
     said_of,
 )
 from vision.wire.commands import REPLAY, TOPIC_LEVEL
-from vision.wire.form import json_object
+from vision.wire.form import Proves, Term, json_object
 from vision.wire.messages import PICTURES, topic_level, unix_ms
-from vision.wire.term import Proves, Term
 
 log = logging.getLogger(__name__)
 

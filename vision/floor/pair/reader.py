@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vision.app.journal import Destinations
-from vision.app.reader import TableReader, notify
-from vision.app.sight import SeenShot
+from vision.app.reader import SeenShot, TableReader, notify
 from vision.camera.source import Shot
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
 from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore, servers_of
-from vision.floor.pair.journal import PairJournal
-from vision.floor.pair.sight import OwnSight, news
+from vision.floor.pair.journal import OwnSight, PairJournal, news
 from vision.mqtt.endpoint import endpoint_of
 
 

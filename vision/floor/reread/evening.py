@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from vision.errors import OutsideError
 from vision.record.chain import BrokenChainError
-from vision.storage.log_walk import walked
+from vision.storage.log_reader import walked
 from vision.wire.messages import message_line, unix_ms
 
 Payload = Mapping[str, Any]

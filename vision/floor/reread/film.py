@@ -22,9 +22,8 @@ import cv2
 import fsspec
 from av.error import FFmpegError
 
-from vision.app.pipeline import SightPipeline, models_of, rules_of
+from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
-from vision.app.sight import SightSupervisor
 from vision.camera.decoding import upright
 from vision.camera.source import Outage, Shot, open_source
 from vision.config.identity import identify
@@ -36,7 +35,7 @@ from vision.game.rules import Dealing
 from vision.inference.load import ModelSet
 from vision.record.codec import canonical
 from vision.secrets import masked, shown
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.plane import Frame, Image
 from vision.version import VERSION
 from vision.wire.messages import message_line
 from vision.wire.session import TableSession, advance, new_header, new_session

@@ -1,21 +1,35 @@
 """Read recordings again: have each read, keep what was read, and compare it with the evening.
 
-A recording that cannot be read is said, and keeps no other from being read.
+What belongs to a recording lies beside the film and has its name, or the command names it. One that
+cannot be read is said, and keeps no other from being read. The second opinion is a page with
+pictures for people, and JSON for programs.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
 
+from jinja2 import Environment, PackageLoader
+
+from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, ShoeReaderError
 from vision.files import make_folder, write_json, write_whole
 from vision.floor.reread.cluster import Pool
-from vision.floor.reread.evening import CoupThen, Difference, differences, evening_of
+from vision.floor.reread.evening import (
+    CoupThen,
+    Difference,
+    Evening,
+    differences,
+    evening_of,
+    load_evening,
+)
 from vision.floor.reread.film import (
     FilmRead,
     Still,
@@ -25,8 +39,135 @@ from vision.floor.reread.film import (
     read_film,
     stamp,
 )
-from vision.floor.reread.recordings import Recording, settings_text
+from vision.game.coup.fault_table import KINDS
 from vision.record.codec import record_from_json, record_to_json
+from vision.secrets import shown
+
+TABLE_FILE = "table.toml"  # of a folder that holds one film
+EVENINGS = (".jsonl", ".sqlite")  # endings of what was said that evening, in the order of choice
+TIME = re.compile(r"(?<!\d)(\d{8})-(\d{6})(?!\d)")  # of the beginning (UTC) in a film's name
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A film of a table, and what belongs to it; `name` is its own among those of a run."""
+
+    url: str
+    name: str
+    table: TableConfig
+    evening: Evening | None
+
+    @property
+    def start_ms(self) -> int:
+        """When it began, Unix ms: by its name, else the beginning of the evening's run, else 0."""
+        found = TIME.search(PurePosixPath(self.url).name)
+        if found is not None:
+            moment = datetime.strptime("".join(found.groups()) + "+0000", "%Y%m%d%H%M%S%z")
+            return round(1000 * moment.timestamp())
+        return 0 if self.evening is None else self.evening.began_ms
+
+    @property
+    def shoes(self) -> tuple[tuple[int, str], ...]:
+        """The shoes by the time at which each came into use; the first at the beginning."""
+        start = self.start_ms
+        known = () if self.evening is None else self.evening.shoes
+        before = [name for at, name in known if at <= start]
+        name = before[-1] if before else _shoe_name(start)
+        return ((start, name), *((at, name) for at, name in known if at > start))
+
+
+def _shoe_name(start_ms: int) -> str:
+    """Return the name that a reader gives a shoe that begins with its run."""
+    return datetime.fromtimestamp(start_ms / 1000, UTC).strftime("%Y%m%d-%H%M%S")
+
+
+def recordings(
+    urls: Sequence[str], table: Path | None, evening: Path | None
+) -> tuple[Recording, ...]:
+    """Return the recordings with what belongs to them; ConfigurationError or OutsideError.
+
+    `table` and `evening` are for all of them: a file, or a folder of files that have the films'
+    names; `None` looks beside each film.
+    """
+    names = _names(urls)
+    found = []
+    for url, name in zip(urls, names, strict=True):
+        said = _evening_file(url, evening)
+        config = _of_reading(load(_table_file(url, table)))
+        found.append(Recording(url, name, config, None if said is None else load_evening(said)))
+    return tuple(found)
+
+
+def _names(urls: Sequence[str]) -> list[str]:
+    """Return a name for each film: its own, its folder's before it where two have the same."""
+    if len(set(urls)) < len(urls):
+        raise ConfigurationError("a recording is named twice; name each once")
+    stems = [PurePosixPath(url.rstrip("/")).stem for url in urls]
+    if len(set(stems)) == len(stems):
+        return stems
+    longer = [f"{PurePosixPath(url).parent.name}-{PurePosixPath(url).stem}" for url in urls]
+    if len(set(longer)) == len(longer):
+        return longer
+    return [f"{number:03}-{stem}" for number, stem in enumerate(stems, start=1)]
+
+
+def _table_file(url: str, given: Path | None) -> Path:
+    if given is not None and not given.is_dir():
+        return given
+    folder = given or _folder_of(url)
+    choice = [folder / f"{PurePosixPath(url).stem}.toml", folder / TABLE_FILE]
+    for path in choice:
+        if path.is_file():
+            return path
+    raise ConfigurationError(
+        f"{shown(url)}: no table file; put {choice[0].name} or {TABLE_FILE} beside the film, or "
+        "name one with --table"
+    )
+
+
+def _evening_file(url: str, given: Path | None) -> Path | None:
+    if given is not None and not given.is_dir():
+        return given
+    folder = given or _folder_of(url)
+    stem = PurePosixPath(url).stem
+    return next((p for p in (folder / f"{stem}{end}" for end in EVENINGS) if p.is_file()), None)
+
+
+def _folder_of(url: str) -> Path:
+    """Return the folder of a film on this machine; beside any other there is nothing to find."""
+    local = url.removeprefix("file://")
+    return Path("/nonexistent") if "://" in local else Path(local).parent
+
+
+def _of_reading(config: TableConfig) -> TableConfig:
+    """Return the settings that decide how a film is read, the others as if there were none.
+
+    What is read does not depend on where film, log and broker are. A film has one core, and the
+    models one thread.
+    """
+    return TableConfig(
+        site=config.site,
+        table=config.table,
+        profile=config.profile,
+        dealing=config.dealing,
+        camera=config.camera.model_copy(update={"source": "recording"}),
+        view=config.view,
+        models=config.models.model_copy(update={"threads": 1}),
+        deck=config.deck,
+        reader=config.reader,
+        watch=config.watch,
+    )
+
+
+def settings_text(config: TableConfig) -> str:
+    """Return the settings as JSON that `TableConfig` takes."""
+    data = config.model_dump(mode="json")
+    slots = config.view.slots_mm.items()
+    data["view"]["slots_mm"] = {slot.name: area for slot, area in slots}
+    return json.dumps(data)
+
+
+# --- the job --------------------------------------------------------------------------------------
 
 
 class Kept:
@@ -217,3 +358,66 @@ def _then(recording: Recording, read: FilmRead) -> tuple[CoupThen, ...] | None:
         return None
     start = recording.start_ms
     return recording.evening.between(start, start + round(1000 * read.seconds))
+
+
+# --- the second opinion, for people ---------------------------------------------------------------
+
+
+NAMES = {"punto": "Punto", "banco": "Banco", "egalite": "Egalite", "": "no result"}
+
+
+def summary(found: Reread) -> str:
+    """Return a line on one recording, for people."""
+    name = found.recording.name
+    if found.error:
+        return f"{name}: not read: {found.error}"
+    parts = [f"{len(found.coups)} coups in {found.seconds:.0f} s of film"]
+    if found.differences is None:
+        parts.append("nothing to compare with")
+    else:
+        parts.append(f"{len(found.differences)} differ from the evening's")
+    if found.missing_s:
+        parts.append(f"{found.missing_s:.1f} s of the film are missing or damaged")
+    if found.lacks:
+        parts.append(found.lacks)
+    return f"{name}: {', '.join(parts)}"
+
+
+def write_report(out: Path, found: Sequence[Reread], core_s: float) -> None:
+    """Write `report.html` and `report.json` into a folder; WriteError when the disk refuses."""
+    content = {"core_s": round(core_s), "recordings": [_data(each) for each in found]}
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    write_whole(out / "report.json", text.encode())
+    page = _pages().get_template("report.html")
+    html = page.render(recordings=found, core_s=core_s, winners=NAMES)
+    write_whole(out / "report.html", html.encode())
+
+
+def _pages() -> Environment:
+    pages = Environment(loader=PackageLoader(__package__, ""), autoescape=True)
+    pages.filters["title_of"] = lambda code: KINDS[code].title if code in KINDS else code
+    return pages
+
+
+def _data(found: Reread) -> dict[str, object]:
+    differences, then = found.differences, found.then
+    return {
+        "recording": shown(found.recording.url),
+        "table": f"{found.recording.table.site}/{found.recording.table.table}",
+        "error": found.error,
+        "seconds": round(found.seconds, 1),
+        "missing_s": round(found.missing_s, 1),
+        "lacks": found.lacks,
+        "coups": len(found.coups),
+        "coups_then": None if then is None else len(then),
+        "differences": None if differences is None else [
+            {**_difference(each), "picture": picture}
+            for each, picture in zip(differences, found.pictures, strict=True)
+        ],
+    }  # fmt: skip
+
+
+def _difference(each: Difference) -> dict[str, object]:
+    sides = {"then": each.then, "now": each.now}
+    coups = {name: None if coup is None else record_to_json(coup) for name, coup in sides.items()}
+    return {"kind": each.kind.value, **coups}

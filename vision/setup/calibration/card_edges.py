@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 
 Vector = NDArray[np.float64]
 

@@ -20,9 +20,8 @@ from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import decode_picture
 from vision.setup.calibration.solver import PlaneFit, Thing, Vector, fit
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Homography, Lens
-from vision.sight.quality.gauges import SHARP_SHARE, focus
+from vision.sight.geometry.plane import Homography, Image, Lens, Points
+from vision.sight.quality.view import SHARP_SHARE, focus
 
 # The board: the largest of whole squares on both papers; a marker needs a white rim in its square.
 # A sheet printed with other values is not found.

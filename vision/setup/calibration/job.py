@@ -39,8 +39,7 @@ from vision.setup.calibration.places import (
     view_section,
 )
 from vision.setup.calibration.solver import upright
-from vision.sight.geometry.frame import Image
-from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
+from vision.sight.geometry.plane import POKER_MM, Homography, Image, Lens, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
 
 # A plane that may be further off than this at the slots, mm (1 sigma), is refused: card outlines

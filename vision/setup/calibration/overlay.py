@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import cv2
 import numpy as np
 
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Pose, TableView
+from vision.sight.geometry.plane import Image, Points, Pose, TableView
 
 # Distance between grid lines, and between those with figures, mm.
 GRID_MM, BOLD_MM = 50, 200

@@ -15,8 +15,14 @@ from vision.config.table import ViewSection
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
 from vision.setup.calibration.solver import Size, four_points, in_frame, rigid
-from vision.sight.geometry.frame import Points
-from vision.sight.geometry.plane import POKER_MM, Homography, Pose, TableView, card_rectangle
+from vision.sight.geometry.plane import (
+    POKER_MM,
+    Homography,
+    Points,
+    Pose,
+    TableView,
+    card_rectangle,
+)
 from vision.sight.quality.camera_position import CameraShift
 
 # A slot is larger than a card by this on every side, mm: dealers lay cards down that exactly.

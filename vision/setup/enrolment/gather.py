@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vision.game.cards import DECK, Card
 from vision.sight.deck.classifier import Captured, likeness
 from vision.sight.detection.classifier import CROP_SIZE
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Image
 from vision.sight.reading.fusion import FACES, LookFusion
 
 # The constants below were chosen on simulated enrolments of held-out decks.

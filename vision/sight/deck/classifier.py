@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.sight.detection.classifier import CROP_SIZE, LEAST_READABLE, Classifier, Look
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import rectify
+from vision.sight.geometry.plane import Image, Points, rectify
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
 from vision.sight.detection.detector import Detection, Detector, Infer, Kind, Tensor, batch
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import TableView, rectify
+from vision.sight.geometry.plane import Frame, Image, Points, TableView, rectify
 
 # The classifier's input, width and height in pixels: 63 x 88 mm at about 1.5 px a mm. It was
 # trained so: change it only with a new training.

@@ -19,8 +19,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import overlap, rectify
+from vision.sight.geometry.plane import Image, Points, overlap, rectify
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]

@@ -20,8 +20,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Homography, Overhead, TableView
+from vision.sight.geometry.plane import Homography, Image, Overhead, Points, TableView
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]

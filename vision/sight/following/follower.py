@@ -60,8 +60,7 @@ from vision.sight.following.world import (
     Lip,
     is_gone,
 )
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import Face, FaceReader, Lying, Where
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.

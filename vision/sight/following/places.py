@@ -18,8 +18,14 @@ from numpy.typing import NDArray
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Cutter, TableView, distance_inside, shared_area
+from vision.sight.geometry.plane import (
+    Cutter,
+    Image,
+    Points,
+    TableView,
+    distance_inside,
+    shared_area,
+)
 
 Patches = NDArray[np.float32]
 # Width and height of a slot's patch in pixels, and the size of the patch in slots: enough to see

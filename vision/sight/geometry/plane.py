@@ -1,4 +1,4 @@
-"""Pixels and millimetres: lens, table plane, card rectangles, areas of the table.
+"""Pictures, and how their pixels map to millimetres: lens, plane, card rectangles, areas.
 
 Pixels are x right, y down in the full picture; millimetres lie on the table plane, x right and
 y down as seen. A point goes from the picture to the table in two steps: the lens is undone
@@ -13,14 +13,16 @@ import cmath
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, cast
 
 import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vision.game.events import Slot
-from vision.sight.geometry.frame import Image, Points
+
+Image = NDArray[np.uint8]
+Points = NDArray[np.float32]
 
 # Width and height of a poker-size card in mm, the usual casino format (2.5 x 3.5 in); the default
 # where the table file names no size. Another size shifts every fitted pose and rectified crop.
@@ -37,6 +39,61 @@ PRECISE = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 40, 1e-5)
 # detector's box has exact right angles but for rounding; larger, and a card's true outline in
 # slight perspective is corrected as if it were a box.
 RIGHT_ANGLE_COSINE = 0.01
+
+
+# --- pictures ------------------------------------------------------------------------------------
+
+
+class Coded(Protocol):
+    """A picture as its source codes it: the brightness (height x width) is there, BGR is made."""
+
+    @property
+    def luma(self) -> Image:
+        """The brightness, in the levels of the source."""
+
+    def bgr(self) -> Image:
+        """Return the picture as height x width x 3, BGR."""
+
+
+Pixels = Image | Coded
+
+
+class Frame:
+    """A picture, its Unix time in milliseconds and its running number.
+
+    `still`, once sight has looked at it: nothing in it has moved for a second.
+    Any thread may ask for anything; two that need the colours first at once both convert them.
+    """
+
+    __slots__ = ("_image", "_pixels", "at", "index", "still")
+
+    def __init__(self, image: Pixels, at: int, index: int) -> None:
+        self.at = at
+        self.index = index
+        self.still = False
+        self._pixels = image
+        self._image: Image | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        height, width = self.luma.shape
+        return width, height
+
+    @property
+    def luma(self) -> Image:
+        """The brightness (height x width): the source's own, of a BGR picture its green."""
+        return self._pixels[:, :, 1] if isinstance(self._pixels, np.ndarray) else self._pixels.luma
+
+    @property
+    def image(self) -> Image:
+        """The picture (height x width x 3, BGR); made at the first need and kept."""
+        if isinstance(self._pixels, np.ndarray):
+            return self._pixels
+        image = self._image
+        if image is None:
+            image = self._image = self._pixels.bgr()
+        return image
 
 
 # --- polygons ------------------------------------------------------------------------------------

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Condition, Event, Slot
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Frame, Image, Points, TableView
 from vision.sight.quality.view import OVER_SHARE
 
 # The values below were set by judgement and confirmed on drawn tables (see

@@ -22,8 +22,7 @@ from vision.game.cards import Card
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Pose, TableView, rectify
+from vision.sight.geometry.plane import Image, Points, Pose, TableView, rectify
 from vision.sight.reading.fusion import FACES, SURE_LOOKS, LookFusion, Opinion, SwitchCheck
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.

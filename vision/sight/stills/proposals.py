@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from vision.sight.detection.detector import Detection, Detector, Kind, short_side, suppress
-from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Image, Points
 
 # The values below were set by trying on drawn stills and on photographs of the training part; what
 # is read with them is in `deploy/reading.md`.

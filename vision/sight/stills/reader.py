@@ -23,8 +23,7 @@ import numpy as np
 from vision.game.cards import Card
 from vision.sight.detection.classifier import LEAST_SURE, CardModels, Look
 from vision.sight.detection.detector import PADDING, Detection, Kind
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import shared_area
+from vision.sight.geometry.plane import Image, Points, shared_area
 from vision.sight.stills.proposals import (
     SUPPOSED,
     boxes,

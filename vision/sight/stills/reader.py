@@ -402,7 +402,7 @@ def _unread(cards: Sequence[Reading], named: Sequence[Reading]) -> list[Reading]
 def annotate(image: Image, cards: tuple[StillCard, ...]) -> Image:
     """Return a copy of the picture with every card outlined and named."""
     picture = image.copy()
-    scale = max(image.shape[:2]) / 1400
+    scale = max(max(image.shape[:2]) / 1400, 0.65)  # smaller letters cannot be read
     weight = max(1, round(2 * scale))
     for card in cards:
         down = card.kind is Kind.BACK

@@ -409,8 +409,17 @@ def annotate(image: Image, cards: tuple[StillCard, ...]) -> Image:
         colour = (200, 120, 0) if down else (0, 160, 0) if card.card else (0, 0, 230)
         cv2.polylines(picture, [card.quad.astype(np.int32)], True, colour, weight, cv2.LINE_AA)
         words = "back" if down else f"{card.card or '?'} {card.confidence:.2f}"
-        x, y = card.quad.mean(axis=0)
-        corner = (int(x - 30 * scale), int(y))
+        x, y = _clear_of(card, cards)
+        corner = (int(x - 30 * scale), int(y + 8 * scale))
         for tint, width in (((255, 255, 255), 4 * weight), (colour, weight)):
             cv2.putText(picture, words, corner, cv2.FONT_HERSHEY_SIMPLEX, 0.7 * scale, tint, width)
     return picture
+
+
+def _clear_of(card: StillCard, cards: Sequence[StillCard]) -> Points:
+    """Return the point (2,) of a card, in px, that is farthest from the middles of the others."""
+    middle = card.quad.mean(axis=0)
+    points = [middle, *(0.7 * card.quad + 0.3 * middle)]
+    others = [other.quad.mean(axis=0) for other in cards if other is not card]
+    near = [min((np.hypot(*(point - o)) for o in others), default=0.0) for point in points]
+    return np.asarray(points[int(np.argmax(near))] if others else middle)

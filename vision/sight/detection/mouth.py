@@ -110,8 +110,9 @@ SIDE = 12
 CHANGED = 0.1
 # Fewer cells than these say nothing of a picture: a finger at its edge. A card wholly out has 900.
 LEAST_CELLS = 60
-# Cards that must have left before a colour can be new, and the share (0 to 1) that is kept of what
-# is known when one more leaves. Fewer, and a hand that turns is new; kept longer, old light stays.
+# Cards that must have left before a colour can be new, or a face unlike theirs; and the share (0 to
+# 1) that is kept of what is known when one more leaves. Fewer, and a hand that turns is new; kept
+# longer, old light stays.
 LEAST_CARDS, KEPT = 3, 0.9
 # A colour is known if it made up at least this share (0 to 1) of what changed, over all cards. The
 # rims of fingers are less.

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from vision.game.events import Allegation
 from vision.sight.following.decisions import Account, lies
 from vision.sight.following.evidence import Values
-from vision.sight.following.procedure import RETURNED, TWO_OUT
+from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT
 from vision.sight.following.world import HAND, SHOE, is_gone
 from vision.sight.reading.faces import Face
 
 # The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
 SURE_ODDS = 100.0
-# From so many cards in slots on, a card that lies open was not exposed early.
-ALL_FIRST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class Allegations:
     def take_exposed(self, account: Account) -> None:
         """Take which cards lie open before all four do, where they are dealt face down."""
         laid = sum(slot is not None for slot in account.layout)
-        if not account.is_laid or laid >= ALL_FIRST:
+        if not account.is_laid or laid >= FIRST_CARDS:
             return
         for number, card in enumerate(account.cards):
             if card.face_up and lies(card.place) and card.slot is not None:

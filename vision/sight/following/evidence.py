@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
+from vision.sight.detection.mouth import LEAST_CARDS
 from vision.sight.following.places import SYMBOLS, PlaceLook
 
 Values = NDArray[np.float64]
@@ -59,10 +60,10 @@ CUT = 0.9
 # 1) must it be one, and must no card be out: the corner of one that is drawn and turned passes in
 # less.
 EXPOSED_MS, EXPOSED = 300, 0.8
-# Cards that must have left before one can be unlike them, and over how many of the last the usual
-# look is taken. On a deck of the simulator all backs looked like faces, by odds of 19; true
-# exposures on films of another renderer are 4,000 times as much like a face as the deck's backs.
-LEAST_CARDS, USUAL_CARDS = 3, 15
+# Over how many of the last cards the usual look is taken. On a deck of the simulator all backs
+# looked like faces, by odds of 19; true exposures on films of another renderer are 4,000 times as
+# much like a face as the deck's backs.
+USUAL_CARDS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,7 +28,7 @@ from vision.game.events import (
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.allegations import ALL_FIRST, Allegations, Restart, rounded
+from vision.sight.following.allegations import Allegations, Restart, rounded
 from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
 from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import (
@@ -48,6 +48,7 @@ from vision.sight.following.places import (
     PlaceLook,
     PlaceWatch,
 )
+from vision.sight.following.procedure import FIRST_CARDS
 from vision.sight.following.world import (
     ASIDE,
     BACK,
@@ -400,7 +401,7 @@ class Follower:
         elif told.open_since is None:
             told.open_since = at
         # Before four cards are out nothing is decided that people would have to know.
-        waits = told.open_since is not None and len(account.cards) >= ALL_FIRST
+        waits = told.open_since is not None and len(account.cards) >= FIRST_CARDS
         late = waits and at - (told.open_since or at) >= DOUBT_MS
         if account.blind and any(odds > 1 for odds in account.odds.values()):
             told.doubt = "A part of it was not seen."
@@ -442,7 +443,7 @@ class Follower:
             return
         number = len(running.cards) - 1
         in_hand = [index for index, card in enumerate(running.cards) if card.place == HAND]
-        carried = in_hand == [number] and number < ALL_FIRST
+        carried = in_hand == [number] and number < FIRST_CARDS
         if self._flash.look(sight.boxes, at, number if carried else None):
             told.alleged.take_flashed(number)
 

@@ -11,7 +11,6 @@ from vision.sight.stills.proposals import (
     TRIED_THERE,
     boxes,
     completed,
-    may_show_more,
     surest_of_each,
 )
 
@@ -111,17 +110,6 @@ def test_surest_of_each_are_few_where_many_boxes_lie_as_one() -> None:
     found = surest_of_each([*many, beside, weak])
     assert sorted(card.score for card in found) == pytest.approx([0.3, 0.87, 0.88, 0.89, 0.9])
     assert len(found) == TRIED_THERE + 1
-
-
-@pytest.mark.parametrize(
-    ("wide", "score", "more"), [(60, 0.9, True), (60, 0.2, False), (150, 0.9, False)]
-)
-def test_a_further_pass_is_worth_it_where_small_cards_are_left(
-    wide: float, score: float, *, more: bool
-) -> None:
-    """A card of 65 pixels in the pass before is seen as well as it can be."""
-    left = [Detection(box(wide, 1.4 * wide), Kind.FACE, score)]
-    assert may_show_more(left, np.zeros((1080, 1920, 3), np.uint8)) == more
 
 
 def test_boxes_of_a_picture_full_of_clutter_are_the_surest() -> None:

@@ -27,10 +27,6 @@ PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
 # SMALL_PX (pixels of the network's input), or none. A higher pass, or a width, costs time in every
 # picture; a lower one loses small cards that lie among large ones.
 EVERY_PASS, SMALL_PX = 832, 30
-# Where boxes are left of which no card was named, narrower than this in that pass (pixels), one
-# pass more is run. Higher takes half as long again for pictures of large cards that overlap; lower
-# leaves small cards among them.
-LEFT_PX = 60
 # Boxes that share more than SAME_PLACE (intersection over union) mostly become one outline: of
 # these the first round tries TRIED_THERE. More cost time; fewer leave more to the second round.
 SAME_PLACE, TRIED_THERE = 0.6, 4
@@ -97,12 +93,6 @@ def boxes(
         found += [box for box in kept[size] if short_side(box.quad) <= widest]
     faces = [box for box in found if box.kind is not Kind.CUT]
     return list(suppress(faces, SAME_BOX))[:MOST_TRIED]
-
-
-def may_show_more(left: Sequence[Detection], image: Image) -> bool:
-    """Whether a pass further may show cards where these boxes are left: they are small."""
-    scale = EVERY_PASS / max(image.shape[:2])
-    return any(box.score >= LIKELY and short_side(box.quad) * scale < LEFT_PX for box in left)
 
 
 def surest_of_each(found: Sequence[Detection]) -> list[Detection]:

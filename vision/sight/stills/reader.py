@@ -25,9 +25,9 @@ from vision.sight.detection.classifier import LEAST_SURE, CardModels, Look
 from vision.sight.detection.detector import PADDING, Detection, Kind
 from vision.sight.geometry.plane import Image, Points, shared_area
 from vision.sight.stills.proposals import (
+    LIKELY,
     SUPPOSED,
     boxes,
-    may_show_more,
     outlines,
     surest_of_each,
     ways,
@@ -221,7 +221,7 @@ def read_still(models: CardModels, image: Image, *, bound: float) -> tuple[Still
     cards = picture.cards()
     # More effort only where boxes are left of which no card is named.
     rest = picture.left(found, cards)
-    if may_show_more(rest, image):
+    if any(card.score >= LIKELY for card in rest):
         rest = picture.left(boxes(models.detector, image, thorough=True, passes=passes), cards)
     if rest:
         picture.read([*rest, *wholes(rest)])

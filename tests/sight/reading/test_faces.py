@@ -225,6 +225,18 @@ def test_another_face_after_the_view_was_lost_is_read_anew_and_no_switch() -> No
     assert desk.show(90).switched == CARDS[2]
 
 
+def test_card_seen_again_after_the_view_was_lost_can_be_switched() -> None:
+    """Read from few looks before, and seen to be the same card since."""
+    desk = Desk()
+    known(desk, frames=38)
+    desk.reader.lose_sight(desk.at)
+    desk.at += 2000
+    desk.show(60)
+    desk.show(20, kind=None)
+    desk.card = CARDS[1]
+    assert desk.show(90).switched == CARDS[1]
+
+
 def test_face_that_changes_in_sight_is_no_switch() -> None:
     """A card that was never hidden cannot have been switched: it is read otherwise, no more."""
     desk = Desk()

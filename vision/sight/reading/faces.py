@@ -20,10 +20,17 @@ from numpy.typing import NDArray
 
 from vision.game.cards import Card
 from vision.sight.deck.classifier import DeckClassifier
-from vision.sight.detection.classifier import CardModels, Look
+from vision.sight.detection.classifier import LEAST_READABLE, CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Image, Points, Pose, TableView, rectify
-from vision.sight.reading.fusion import FACES, SURE_LOOKS, LookFusion, Opinion, SwitchCheck
+from vision.sight.reading.fusion import (
+    FACES,
+    SURE_LOOKS,
+    FaceLook,
+    LookFusion,
+    Opinion,
+    SwitchCheck,
+)
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.
 
@@ -127,6 +134,9 @@ class Face:
     ) -> None:
         """Take a look; `left` are the copies of each face (52) that it may be."""
         self._looked_at, self._tries = at, self._tries + 1
+        seen = FaceLook(look.log_p, look.readable, changed)
+        if self._check.blind and seen.readable >= LEAST_READABLE and seen.face == self.now:
+            self._check = SwitchCheck()  # it is the card that lay there before sight was lost
         ended = self._check.is_on and self._check.take(at, look, changed=changed)
         if not self._check.is_on:
             self._fusion.add(look.log_p, look.readable, changed=changed)

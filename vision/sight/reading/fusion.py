@@ -194,7 +194,8 @@ class SwitchCheck:
     def end(self) -> LookFusion | None:
         """End the check; return its looks fused, `None` if they or those before prove nothing."""
         self.since = None
-        if self.looks_before < SURE_LOOKS or len({seen.face for seen in self.looks}) > 1:
+        known = self.blind or self.looks_before >= SURE_LOOKS
+        if not known or len({seen.face for seen in self.looks}) > 1:
             return None
         fusion = LookFusion()
         for seen in self.looks:

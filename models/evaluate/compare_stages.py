@@ -30,7 +30,7 @@ from models.train.loop import parser
 from vision.game.cards import Card
 from vision.inference.load import open_models
 from vision.sight.detection.classifier import Classifier
-from vision.sight.detection.detector import KINDS, Kind, Letterbox, oriented, surest
+from vision.sight.detection.detector import KINDS, Kind, Letterbox, decode, surest
 from vision.sight.geometry.plane import Image, Points, overlap
 
 FOLDER = Path("runs/stages")
@@ -69,9 +69,9 @@ def one_stage(arguments: argparse.Namespace) -> Ways:
     def at(size: int) -> Callable[[Image], Named]:
         def name(image: Image) -> Named:
             box = Letterbox.fit(image.shape[1], image.shape[0], size)
-            found = list(oriented(infer(box.apply(image)), box, LEAST_SURE))
-            kept = surest([q for q, _, _ in found], [s for _, _, s in found], SETTINGS["overlap"])
-            return [(found[i][0], CLASSES[found[i][1]]) for i in kept]
+            found = decode(infer(box.apply(image)), box, LEAST_SURE)
+            kept = surest(found.quads, found.scores, SETTINGS["overlap"])
+            return [(found.quads[i], CLASSES[found.kinds[i]]) for i in kept]
 
         return name
 

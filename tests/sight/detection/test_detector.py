@@ -74,7 +74,7 @@ def test_decode_drops_the_unsure_and_names_the_kind() -> None:
     output = np.zeros((1, 8, 3), np.float32)
     output[0, :4] = np.array([[100, 200, 300], [50, 50, 50], [30, 30, 30], [42, 42, 42]])
     output[0, 4:7] = np.array([[0.9, 0.1, 0.39], [0.05, 0.8, 0.1], [0.0, 0.0, 0.2]])
-    found = decode(output, Letterbox.fit(416, 416, 416), 0.4)
+    found = decode(output, Letterbox.fit(416, 416, 416), 0.4).all()
     assert [(d.kind, round(d.score, 2)) for d in found] == [(Kind.FACE, 0.9), (Kind.BACK, 0.8)]
 
 

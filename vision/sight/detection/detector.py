@@ -10,16 +10,17 @@ are given as `infer` callables.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise, product
+from typing import NamedTuple
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from vision.sight.geometry.plane import Image, Points, overlap, rectify
+from vision.sight.geometry.plane import Image, Points, rectify, shared_area
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]
@@ -72,6 +73,7 @@ class Kind(StrEnum):
 
 
 KINDS = tuple(Kind)
+HAND = KINDS.index(Kind.HAND)  # the number of that class
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +87,29 @@ class Detection:
     quad: Points
     kind: Kind
     score: float
+
+
+class Boxes(NamedTuple):
+    """Boxes as the network gives them: n x 4 x 2 pixels, numbers of their kinds, scores 0 to 1."""
+
+    quads: Points
+    kinds: NDArray[np.intp]
+    scores: NDArray[np.float32]
+
+    def of(self, kept: NDArray[np.bool_]) -> Boxes:
+        """Return those of which n truths say so."""
+        return Boxes(self.quads[kept], self.kinds[kept], self.scores[kept])
+
+    def surest(self, most: float) -> tuple[Detection, ...]:
+        """Return those that no surer one overlaps by more than `most`, surest first."""
+        return tuple(self._detection(i) for i in surest(self.quads, self.scores, most))
+
+    def all(self) -> list[Detection]:
+        """Return all of them."""
+        return [self._detection(i) for i in range(len(self.scores))]
+
+    def _detection(self, i: int) -> Detection:
+        return Detection(self.quads[i], KINDS[self.kinds[i]], float(self.scores[i]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,9 +317,9 @@ class Detector:
             found = self._boxes(image, self._sizes, least, WIDEST_PX)
         else:
             found = self._boxes_in(image, window, least)
-        cards = [box for box in found if box.kind is not Kind.HAND and box.score >= self._threshold]
-        hands = [box for box in found if box.kind is Kind.HAND]
-        return Seen(self._outlines(image, cards), suppress(hands, self._overlap))
+        hands = found.kinds == HAND
+        cards = found.of(~hands & (found.scores >= self._threshold)).all()
+        return Seen(self._outlines(image, cards), found.of(hands).surest(self._overlap))
 
     def glance(
         self, image: Image, least: float, window: Window | None = None
@@ -306,10 +331,10 @@ class Detector:
         if window is None:
             found = self._boxes(image, self._sizes, least, WIDEST_PX)
         else:
-            found = self._boxes_in(image, window, least, cut={Kind.HAND})
-        hands = [box for box in found if box.kind is Kind.HAND]
-        cards = [box for box in found if box.kind is not Kind.HAND]
-        return (*suppress(cards, self._overlap), *suppress(hands, self._overlap))
+            found = self._boxes_in(image, window, least, cut_hands=True)
+        hands = found.kinds == HAND
+        cards = found.of(~hands)
+        return (*cards.surest(self._overlap), *found.of(hands).surest(self._overlap))
 
     def _outlines(self, image: Image, found: list[Detection]) -> tuple[Detection, ...]:
         kept = suppress(found, self._overlap)
@@ -332,27 +357,26 @@ class Detector:
         """
         least = self._threshold if threshold is None else threshold
         found = self._boxes(image, sizes, least, widest)
-        return [box for box in found if box.kind is not Kind.HAND]
+        return found.of(found.kinds != HAND).all()
 
-    def _boxes(
-        self, image: Image, sizes: Sequence[int], least: float, widest: float
-    ) -> list[Detection]:
+    def _boxes(self, image: Image, sizes: Sequence[int], least: float, widest: float) -> Boxes:
         """Return the boxes of all passes, hands among them."""
-        found: list[Detection] = []
+        passes = []
         for size in sizes:
             scale = size / max(image.shape[:2])
             seen = self._pass(image, scale, least)
             if size > min(sizes):
-                seen = [d for d in seen if short_side(d.quad) * scale <= widest]
-            found += seen
-        return found
+                sides = np.array([short_side(quad) for quad in seen.quads])
+                seen = seen.of(sides * scale <= widest)
+            passes.append(seen)
+        return joined(passes)
 
     def _boxes_in(
-        self, image: Image, window: Window, least: float, cut: Container[Kind] = ()
-    ) -> list[Detection]:
+        self, image: Image, window: Window, least: float, *, cut_hands: bool = False
+    ) -> Boxes:
         """Return the boxes of a part of a picture, at the scale of the whole.
 
-        Those that the edge of the part cuts are left out, but for the kinds in `cut`.
+        Those that the edge of the part cuts are left out, but for hands where `cut_hands`.
         """
         left, top, right, bottom = window
         height, width = image.shape[:2]
@@ -363,26 +387,24 @@ class Detector:
         low = np.where(corner > 0, corner + CUT_PX, -math.inf)
         beyond = np.array((right, bottom), np.float32)
         high = np.where(beyond < (width, height), beyond - CUT_PX, math.inf)
-        moved = [replace(box, quad=box.quad + corner) for box in found]
-        return [
-            box
-            for box in moved
-            if box.kind in cut or ((box.quad >= low).all() and (box.quad <= high).all())
-        ]
+        quads = found.quads + corner
+        whole = ((quads >= low) & (quads <= high)).all(axis=(1, 2))
+        return found._replace(quads=quads).of(whole | (cut_hands & (found.kinds == HAND)))
 
-    def _pass(self, image: Image, scale: float, least: float) -> list[Detection]:
+    def _pass(self, image: Image, scale: float, least: float) -> Boxes:
         """Return the boxes of one pass, in tiles where the scaled picture is large."""
         tile, shared = round(TILE_PX / scale), round(SHARED_PX / scale)
-        found: list[Detection] = []
+        tiles = []
         for down, across in product(*(spans(side, tile, shared) for side in image.shape[:2])):
             part = image[down.start : down.end, across.start : across.end]
             box = Letterbox.fit(part.shape[1], part.shape[0], round(scale * max(part.shape[:2])))
-            for seen in decode(self._infer(box.apply(part)), box, least):
-                quad = seen.quad + np.array((across.start, down.start), np.float32)
-                x, y = quad.mean(axis=0)
-                if across.own[0] <= x < across.own[1] and down.own[0] <= y < down.own[1]:
-                    found.append(replace(seen, quad=quad))
-        return found
+            seen = decode(self._infer(box.apply(part)), box, least)
+            quads = seen.quads + np.array((across.start, down.start), np.float32)
+            x, y = quads.mean(axis=1).T
+            own = (across.own[0] <= x) & (x < across.own[1])
+            own &= (down.own[0] <= y) & (y < down.own[1])
+            tiles.append(seen._replace(quads=quads).of(own))
+        return joined(tiles)
 
     def outlined(self, image: Image, found: Sequence[Detection]) -> list[Detection]:
         """Return the detections with corners nearer to the cards' own."""
@@ -392,26 +414,20 @@ class Detector:
         return [replace(d, quad=quad) for d, quad in zip(found, quads, strict=True)]
 
 
-def decode(output: Tensor, box: Letterbox, threshold: float) -> list[Detection]:
-    """Turn the network's output (1 x (5 + classes) x N) into detections in picture pixels."""
-    return [
-        Detection(quad, KINDS[number], score)
-        for quad, number, score in oriented(output, box, threshold)
-    ]
+def joined(found: Sequence[Boxes]) -> Boxes:
+    """Return the boxes of several passes or tiles, at least one, as one."""
+    return found[0] if len(found) == 1 else Boxes(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def oriented(
-    output: Tensor, box: Letterbox, threshold: float
-) -> Iterator[tuple[Points, int, float]]:
-    """Yield quad (picture pixels), class number and score of each box of at least `threshold`."""
+def decode(output: Tensor, box: Letterbox, threshold: float) -> Boxes:
+    """Turn the network's output (1 x (5 + classes) x N) into boxes in picture pixels."""
     rows = output[0].T
     scores = rows[:, 4:-1]
-    numbers = scores.argmax(axis=1)
-    best = scores[np.arange(len(rows)), numbers]
+    kinds = scores.argmax(axis=1)
+    best = scores[np.arange(len(rows)), kinds]
     keep = best >= threshold
     quads = box.back(corners(rows[keep, :4], rows[keep, -1]))
-    for quad, number, score in zip(quads, numbers[keep], best[keep], strict=True):
-        yield quad, int(number), float(score)
+    return Boxes(quads, kinds[keep], best[keep])
 
 
 def corners(boxes: Tensor, angles: Tensor) -> Points:
@@ -436,7 +452,7 @@ def suppress(found: list[Detection], most: float) -> tuple[Detection, ...]:
     return tuple(found[i] for i in surest([d.quad for d in found], [d.score for d in found], most))
 
 
-def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> list[int]:
+def surest(quads: ArrayLike, scores: ArrayLike, most: float) -> list[int]:
     """Return the indices of quads that no surer one overlaps by more than `most`, surest first.
 
     OpenCV's `NMSBoxesRotated` is not used: it takes a quad that lies wholly in another for a double
@@ -459,5 +475,6 @@ def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> lis
         both = (np.minimum(high, high[i]) - np.maximum(low, low[i])).prod(axis=1)
         near &= both * (1 + most) > 0.999 * most * (areas + areas[i])
         for j in np.flatnonzero(near).tolist():
-            left[j] = overlap(shapes[i], shapes[j]) <= most
+            shared = shared_area(shapes[i], shapes[j])
+            left[j] = shared / (areas[i] + areas[j] - shared) <= most
     return kept

@@ -150,13 +150,16 @@ def _shared(first: Points, second: Points) -> list[complex]:
 def _around(points: Points) -> list[complex]:
     """Return the corners of the convex hull, clockwise as seen (y down)."""
     hull = cv2.convexHull(np.asarray(points, np.float32), clockwise=False)
-    return [complex(x, y) for x, y in hull[:, 0].tolist()]
+    corners: list[complex] = hull.view(np.complex64).ravel().tolist()
+    return corners
 
 
 def _within(shape: list[complex], start: complex, end: complex) -> list[complex]:
     """Return the part of a convex shape that lies on the inner side of an edge."""
     way = (end - start).conjugate()
     sides = [(way * (corner - start)).imag for corner in shape]
+    if min(sides) >= 0:
+        return shape
     kept: list[complex] = []
     for number, (corner, side) in enumerate(zip(shape, sides, strict=True)):
         before, its_side = shape[number - 1], sides[number - 1]

@@ -43,6 +43,23 @@ def test_clean_coups_are_decoded_for_sure_and_lawful(
     assert not [code for code, odds in account.odds.items() if odds >= 1]
 
 
+def test_what_is_believed_does_not_hang_on_how_many_states_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Memory is bounded at no price: what was forgotten is worked out again, the same."""
+    believed = []
+    for most in (10**9, 0):
+        monkeypatch.setattr("vision.sight.following.procedure.MOST_STATES", most)
+        play = Play()
+        play.deal(*SIX)
+        play.sweep()
+        play.deal(*NATURAL)
+        assert play.decoder.procedure.is_full == (most == 0)
+        worlds = play.decoder.worlds.items()
+        believed.append([(w.coup, w.state.cards, w.state.codes, p) for w, p in worlds])
+    assert believed[0] == believed[1]
+
+
 @pytest.mark.parametrize(
     ("cards", "code"),
     [

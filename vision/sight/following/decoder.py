@@ -93,6 +93,10 @@ class Decoder:
         for _ in range(steps):
             parts = self._move(parts, elapsed / steps / 1000)
         self._keep(self._weigh(parts, lip, shown))
+        if self.procedure.is_full:
+            states = (state for world in self.worlds for state in (world.before, world.state))
+            self.procedure.forget(state for state in states if state is not None)
+            self._read = {}
         return True
 
     def _move(self, parts: Parts, elapsed: float) -> Parts:

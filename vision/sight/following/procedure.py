@@ -5,9 +5,9 @@ The rules are a prior on where a card goes and whether one comes, never on its f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 
 from vision.game.events import Slot
 from vision.game.rules import BurnKind, Dealing, Rules
@@ -64,8 +64,9 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.TWO: (("step", Lip.TWO_CLEAR),),
     Lip.TWO_CLEAR: (("leave", Lip.REST),),
 }
-# States kept; a coup has some thousands. More only take memory.
-MOST_STATES = 50_000
+# States kept from one picture to the next; a coup has some thousands. With their moves 5,000 take
+# 25 MB: more only take memory, fewer are worked out again.
+MOST_STATES = 5_000
 
 
 class Procedure:
@@ -77,9 +78,9 @@ class Procedure:
         fixed = rules.burn.kind is BurnKind.FIXED
         self._least_burned = min(LEAST_BURNED, rules.burn.cards) if fixed else LEAST_BURNED
         self._states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
-        self.due = lru_cache(maxsize=1 << 16)(self._due)
-        self._on_table = lru_cache(maxsize=1 << 16)(self._table_moves)
-        self.reprice = lru_cache(maxsize=1 << 16)(self._reprice)
+        self.due = cache(self._due)
+        self._on_table = cache(self._table_moves)
+        self.reprice = cache(self._reprice)
 
     def state(
         self, cards: Cards, lip: Lip = Lip.REST, codes: Codes = (), *, burning: bool = False
@@ -88,10 +89,21 @@ class Procedure:
         key = cards, lip, codes, burning
         found = self._states.get(key)
         if found is None:
-            if len(self._states) > MOST_STATES:
-                self._states.clear()  # worlds hold their own; equal ones merge again as they move
             found = self._states[key] = State(*key)
         return found
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many states that it is time to forget some."""
+        return len(self._states) > MOST_STATES
+
+    def forget(self, kept: Iterable[State]) -> None:
+        """Forget all states but those, and what was worked out of them."""
+        self._states = {(s.cards, s.lip, s.codes, s.burning): s for s in kept}
+        for state in self._states.values():
+            state.moves = None
+        for known in (self.due, self._on_table, self.reprice):
+            known.cache_clear()
 
     def moves(self, state: State) -> Moves:
         """Return what may happen next in a state."""

@@ -42,10 +42,10 @@ from vision.setup.enrolment.enrol import (
     report,
 )
 from vision.setup.enrolment.gather import NEAR_MM, Showing
-from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Frame, Homography, TableView, rectify
+from vision.sight.reading.deck import DeckClassifier
 from vision.sight.reading.faces import STRANGE_FOR_LONG
 
 # The usual picture of a table camera, px.

@@ -24,9 +24,8 @@ from models.evaluate.classifier import Outcome, calibration_error
 from models.networks.model_card import SHIPPED
 from vision.game.cards import DECK
 from vision.inference.load import load_model
-from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
+from vision.sight.detection.classifier import CROP_SIZE, FACES, Classifier, Look, LookFusion
 from vision.sight.geometry.plane import Image
-from vision.sight.reading.fusion import FACES, LookFusion
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

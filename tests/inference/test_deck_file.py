@@ -9,7 +9,7 @@ import pytest
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.inference.deck_file import load, open_deck, write
-from vision.sight.deck.classifier import Captured, Deck
+from vision.sight.reading.deck import Captured, Deck
 
 PICTURE = np.full((136, 96, 3), 90, np.uint8)
 FACES = np.stack([PICTURE] * 52)

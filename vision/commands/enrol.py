@@ -18,7 +18,7 @@ from vision.inference.deck_file import load as load_deck
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, enrol, pairs_path, report
 from vision.setup.enrolment.gather import Gatherer, Showing
-from vision.sight.deck.classifier import Captured
+from vision.sight.reading.deck import Captured
 
 # How many times larger than its crop (96 x 136 px) a card is shown that a person is to name.
 ENLARGED = 4

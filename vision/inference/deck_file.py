@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from vision.errors import ConfigurationError
 from vision.files import replacing
 from vision.pictures import decode_picture
-from vision.sight.deck.classifier import Captured, Deck
+from vision.sight.detection.classifier import FACES
 from vision.sight.geometry.plane import Image
-from vision.sight.reading.fusion import FACES
+from vision.sight.reading.deck import Captured, Deck
 
 # What a deck file holds; what others it may hold is ignored.
 PARTS = {

@@ -24,12 +24,12 @@ from vision.game.cards import Card
 from vision.inference.deck_file import open_deck
 from vision.inference.self_test import Read, SelfTest
 from vision.inference.self_test import load as load_self_test
-from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import RANKS, SUITS, CardModels, Classifier
 from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Infer, Kind, Tensor
 from vision.sight.detection.mouth import LABELS as MOUTH_LABELS
 from vision.sight.following.evidence import PlaceTable
 from vision.sight.geometry.plane import Image
+from vision.sight.reading.deck import DeckClassifier
 
 # Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
 # than none". The test picture is easy, so its exact value does not matter.

@@ -13,7 +13,7 @@ from models.evaluate.enrolment import Table
 from vision.cli import main
 from vision.inference.deck_file import load
 from vision.inference.load import open_models
-from vision.sight.deck.classifier import DeckClassifier
+from vision.sight.reading.deck import DeckClassifier
 
 PLACES = "\n".join(
     f"{name} = [[{x}, 200], [{x + 70}, 200], [{x + 70}, 300], [{x}, 300]]"

@@ -18,10 +18,10 @@ from vision.setup.enrolment.enrol import (
     too_alike,
 )
 from vision.setup.enrolment.gather import Gatherer, Sighting
-from vision.sight.deck.classifier import Captured, Deck, DeckClassifier, likeness
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
 from vision.sight.detection.detector import Tensor, batch
 from vision.sight.geometry.plane import Image
+from vision.sight.reading.deck import Captured, Deck, DeckClassifier, likeness
 from vision.sight.reading.faces import STRANGE_FOR_LONG
 
 WIDTH, HEIGHT = CROP_SIZE

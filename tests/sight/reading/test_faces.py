@@ -12,10 +12,10 @@ import pytest
 from tests.sight.film import PLACES, Stage
 from vision.game.cards import Card, parse_cards
 from vision.game.events import Slot
-from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Image, Points, box_around
+from vision.sight.reading.deck import DeckClassifier
 from vision.sight.reading.faces import Face, FaceReader, Lying, Where
 
 CARDS = parse_cards("As Kd 7h 3c 9d 2s")

@@ -6,7 +6,7 @@ import numpy as np
 
 from vision.game.cards import Card
 from vision.sight.detection.classifier import Look
-from vision.sight.reading.fusion import HIDDEN_MS, SURE_LOOKS, SURE_MS, SwitchCheck
+from vision.sight.reading.faces import HIDDEN_MS, SURE_LOOKS, SURE_MS, SwitchCheck
 
 OTHER = Card.parse("Ah")
 

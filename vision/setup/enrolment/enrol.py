@@ -27,11 +27,10 @@ from vision.game.cards import Card
 from vision.inference.deck_file import write
 from vision.inference.load import ModelSet
 from vision.setup.enrolment.gather import Gatherer, Showing, Sighting
-from vision.sight.deck.classifier import Captured, Deck, likeness, spread_evenly
-from vision.sight.detection.classifier import CROP_SIZE, Classifier
+from vision.sight.detection.classifier import CROP_SIZE, FACES, STILL_LOOKS, Classifier
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Frame, Image, TableView, rectify
-from vision.sight.reading.fusion import FACES, STILL_LOOKS
+from vision.sight.reading.deck import Captured, Deck, likeness, spread_evenly
 
 Rng = np.random.Generator
 # Views made of each card. A quarter of them (POOR) must be more than a few; more views

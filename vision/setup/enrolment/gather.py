@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
-from vision.sight.deck.classifier import Captured, likeness
-from vision.sight.detection.classifier import CROP_SIZE
+from vision.sight.detection.classifier import CROP_SIZE, FACES, LookFusion
 from vision.sight.geometry.plane import Image
-from vision.sight.reading.fusion import FACES, LookFusion
+from vision.sight.reading.deck import Captured, likeness
 
 # The constants below were chosen on simulated enrolments of held-out decks.
 # A name is believed at this probability of error; larger, a wrong card enters the deck file.

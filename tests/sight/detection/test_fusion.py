@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vision.game.cards import Card
-from vision.sight.reading.fusion import LookFusion
+from vision.sight.detection.classifier import LookFusion
 
 FULL = np.full(52, 8.0)
 SIX, EIGHT = Card.parse("6h"), Card.parse("8h")

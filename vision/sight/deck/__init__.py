@@ -1,1 +1,0 @@
-"""Reading with an enrolled deck: cards of other decks are noticed."""

@@ -33,9 +33,11 @@ _SAME_AS_FIRST = 0.5
 # lies doubt. Of pips: how many are in sight, as a share of one. Judged by eye on contact sheets.
 _ENOUGH, _NOTHING = 0.9, 0.2
 # Width in px of a sign, as far as in focus, from which a person tells it, and up to which nobody
-# does; and the same of the whole card, by its pips. Judged by eye on contact sheets.
+# does; the same of the whole card, by the shape of its pips; and by how many there are, which is
+# told when their shapes are long lost. Judged by eye on contact sheets.
 _SHARP_SIGN, _BLURRED_SIGN = 3.4, 2.2
 _SHARP_CARD, _BLURRED_CARD = 22.0, 17.0
+_SHARP_COUNT, _BLURRED_COUNT = 17.0, 10.0
 # Share of a whole face in sight from which its pips can be counted, and below which not.
 _COUNTABLE, _UNCOUNTABLE = 0.85, 0.6
 # The pip inside the frame of a court: a box in shares of the card, and the visible share of it from
@@ -95,15 +97,18 @@ def seen_of(
         for boxes in (signs.ranks, signs.suits)
     ]
     if rank in _NUMBERS:
-        counted = _between(whole, _UNCOUNTABLE, _COUNTABLE)
+        apart = _between(sharp_px, _BLURRED_COUNT, _SHARP_COUNT)
+        counted = min(apart, _between(whole, _UNCOUNTABLE, _COUNTABLE))
         pips = signs.pips[rank]
         shown = float((pips & (clear > 0)).sum()) / max(pips.sum() / (rank + 1), 1)
         pip = _between(shown, _NOTHING, _ENOUGH)
     else:
-        counted = Sight.DOUBT if whole > _UNCOUNTABLE else Sight.NONE
+        counted = (
+            Sight.DOUBT if min(whole / _UNCOUNTABLE, sharp_px / _BLURRED_CARD) > 1 else Sight.NONE
+        )
         pip = Sight.DOUBT if _court_pip(clear) > _GLIMPSED else Sight.NONE
     focus = _between(sharp_px, _BLURRED_CARD, _SHARP_CARD)
-    return max(by_index[0], min(counted, focus)), max(by_index[1], min(pip, focus))
+    return max(by_index[0], counted), max(by_index[1], min(pip, focus))
 
 
 def on_grid(clear: NDArray[np.uint8], quad: Points) -> NDArray[np.uint8]:

@@ -17,7 +17,8 @@ from ..faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face
 from ..render import clutter, hands
 from ..render.backdrop import ground
 from ..render.camera import View, view
-from ..render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
+from ..render.exposure import blurred, glare, jpeg, lit, noisy
+from ..render.optics import disc, rolled, shake, sharpened, sheen, spread
 from ..render.paint import Image, Points, fill, inks, lay, shadow
 from ..render.surfaces import recolour
 from ..render.table_print import print_word, turned
@@ -36,6 +37,10 @@ _THINGS = 0.6
 # How often the signs of a card are covered on purpose. Rarer, and the classifier guesses what is
 # hidden; more often, and it learns less of cards in sight.
 HIDDEN = 0.3
+# Added light, as a share of white, from which it drowns a sign: judged by eye on contact sheets.
+_BURNT = 0.7
+# Radius of the widest disc of a point out of focus, in card widths: beyond, nobody reads anything.
+_WIDEST_DISC = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +222,7 @@ class _Shot:
         self.clear = np.ascontiguousarray(self.clear[:, : round(end)])
 
     def light(self, wide: float) -> None:
-        """Light the picture: a slope, a colour cast, a hard shadow, glare."""
+        """Light the picture: a slope, a colour cast, a hard shadow, glare, the sheen of plastic."""
         rng = self._rng
         side = self.image.shape[0]
         if rng.random() < 0.2:
@@ -226,45 +231,72 @@ class _Shot:
             shadow(self.image, corners, soft=soft, strength=rng.uniform(0.2, 0.7))
         slope = rng.normal(1, 0.16, (3, 3, 1))
         cast = np.exp(rng.normal(0, 0.1, 3) * rng.choice([0.3, 1.0, 1.8]))
+        # Lamps differ along one line: from bulbs to the sky.
+        cast *= np.exp(rng.normal(0, 0.12) * np.array([1.0, 0.0, -1.0]))
         gain = np.exp(rng.normal(-0.05, 0.22)) if rng.random() < 0.85 else rng.uniform(0.22, 1.7)
         field = np.clip(slope, 0.3, 2.0) * (cast / cast.mean() * gain)
         lift = max(0.0, rng.normal(0, 12)) if rng.random() < 0.8 else rng.uniform(0, 70)
         self.image = lit(self.image, field.astype(np.float32), lift=lift)
-        if rng.random() < 0.16 and "glare" not in self._without:
-            strength = rng.uniform(0.2, 1.0)
-            radii = np.exp(rng.uniform(np.log(0.06), np.log(0.6), 2)) * wide
-            centre = rng.uniform(0.2, 0.8, 2) * side
-            glare(self.image, centre, radii, strength)
-            if strength > 0.55:
-                burnt = (int(radii[0] * 0.6), int(radii[1] * 0.6))
-                at = (int(centre[0]), int(centre[1]))
-                cv2.ellipse(self.clear, at, burnt, 0, 0, 360, 0, -1)
+        if "glare" in self._without:
+            return
+        if rng.random() < 0.14:
+            self._spot(wide)
+        if rng.random() < 0.08:
+            shine = sheen(rng, self.clear.shape, wide)
+            tone = 255 * np.exp(rng.normal(0, 0.08, 3)).astype(np.float32)
+            self.image = cv2.add(self.image, shine[:, :, None] * tone, dtype=cv2.CV_8U)
+            self.clear[shine > _BURNT] = 0
+
+    def _spot(self, wide: float) -> None:
+        """Let a lamp shine back from one place."""
+        rng, side = self._rng, self.image.shape[0]
+        strength = rng.uniform(0.2, 1.0)
+        radii = np.exp(rng.uniform(np.log(0.06), np.log(0.6), 2)) * wide
+        centre = rng.uniform(0.2, 0.8, 2) * side
+        glare(self.image, centre, radii, strength)
+        if strength > 0.55:
+            burnt = (int(radii[0] * 0.6), int(radii[1] * 0.6))
+            at = (int(centre[0]), int(centre[1]))
+            cv2.ellipse(self.clear, at, burnt, 0, 0, 360, 0, -1)
 
     def finish(self, wide: float) -> float:
-        """Blur, sharpen, add noise, compress; return the card's width in px as far as sharp."""
+        """Blur, add noise, sharpen, compress; return the card's width in px as far as sharp."""
         rng = self._rng
-        image, smear = self.image, 0.0
-        chance = 1.0 if "blur" in self._without else rng.random()
+        smear = 0.0 if "blur" in self._without else self._blur(wide)
+        if rng.random() < 0.06:
+            self.image = rolled(rng, self.image, float(rng.exponential(0.008)) * wide)
+        sharpens = rng.random() < 0.4
+        if rng.random() < 0.75:
+            # What sharpens also smooths first, or it would sharpen the noise.
+            sigma = min(float(rng.exponential(2.5 if sharpens else 5.0)), 20.0)
+            grain = int(rng.choice([1, 1, 2, 3]))
+            self.image = noisy(self.image, rng, sigma=sigma, chroma=rng.random(), grain=grain)
+        if sharpens:
+            radius, amount = rng.uniform(0.6, 2.0), rng.uniform(0.2, 1.4)
+            self.image = sharpened(self.image, radius=radius, amount=amount)
+        if rng.random() < 0.7:
+            self.image = jpeg(self.image, int(rng.integers(28, 97)))
+        return float(wide / np.sqrt(1 + (2.2 * smear) ** 2))
+
+    def _blur(self, wide: float) -> float:
+        """Blur by a poor lens, by focus, or by motion; return the standard deviation, px."""
+        rng = self._rng
         # Blur grows with the picture: out of focus is so in mm as much as in px.
         size = 0.35 + wide / 130
-        if chance < 0.6:
+        chance = rng.random()
+        if chance < 0.28:
             smear = 0.3 + float(rng.exponential(0.5)) * size
-            image = blurred(image, smear)
-        elif chance < 0.74:
-            length = float(rng.exponential(2.6)) * size
-            image = motion_blurred(image, length=length, angle=rng.uniform(0, np.pi))
-            smear = 0.24 * length
-        elif chance < 0.86:
-            amount = rng.uniform(0.2, 1.2)
-            image = cv2.addWeighted(image, 1 + amount, cv2.blur(image, (3, 3)), -amount, 0)
-        if rng.random() < 0.75:
-            sigma = min(float(rng.exponential(5.0)), 20.0)
-            grain = int(rng.choice([1, 1, 2, 3]))
-            image = noisy(image, rng, sigma=sigma, chroma=rng.random(), grain=grain)
-        if rng.random() < 0.7:
-            image = jpeg(image, int(rng.integers(28, 97)))
-        self.image = image
-        return float(wide / np.sqrt(1 + (2.2 * smear) ** 2))
+            self.image = blurred(self.image, smear)
+            return smear
+        if chance < 0.64:
+            radius = min(0.6 + float(rng.exponential(1.8)) * size, _WIDEST_DISC * wide)
+            self.image = spread(self.image, disc(rng, radius))
+            return radius / 2
+        if chance < 0.8:
+            length = 1 + float(rng.exponential(2.6)) * size
+            self.image = spread(self.image, shake(rng, length))
+            return 0.24 * length
+        return 0.0
 
     def _one_of(self, decks: Sequence[Pack]) -> Pack:
         rng = self._rng

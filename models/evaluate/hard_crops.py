@@ -3,9 +3,10 @@
 `python -m models.evaluate.hard_crops`. Of held-out decks, most of the cards with covers laid on
 their signs on purpose: the crops at which a reader invents. For each bound, what is named and how
 much of it is wrong, with exact intervals (Clopper and Pearson, 95 %); for each way in which signs
-are hidden, how much is declined. A name is wrong if no card that lies there has it, neither the one
-that was looked for nor one laid on it: nearly all that is named where no sign of a card is in sight
-is the card on top, in full view. With `--keep` a run that was stopped goes on where it was.
+are hidden, and for each class of focus, how much is declined. A name is wrong if no card that lies
+there has it, neither the one that was looked for nor one laid on it: nearly all that is named where
+no sign of a card is in sight is the card on top, in full view. With `--keep` a run that was stopped
+goes on where it was.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import hashlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ HIDDEN = 0.7
 CHUNK, AT_ONCE = 2_000, 100
 # Probabilities of error up to which a card is named: that of `read`, and stricter ones.
 BOUNDS = (0.02, 1e-3, 1e-4, 1e-5)
+# Widths of a card, px, as far as in focus: from the first on its pips may be counted, from the
+# third on they are told by their shape (`signs`).
+SHARP_PX = (10, 17, 22, 30, 45, 400)
 # What can be seen of a card, in words, by the sight of its rank and its suit.
 WAYS: dict[str, Callable[[int, int], bool]] = {
     "rank and suit clear": lambda rank, suit: min(rank, suit) == Sight.CLEAR,
@@ -63,10 +67,11 @@ def opened(path: Path) -> Classifier:
 def read(seed: int, path: Path, keep: Path | None) -> NDArray[np.float64]:
     """Return a row for each of CHUNK crops: error stated, card read, truth, whether it lies there.
 
-    The truth is card, sights of rank, suit and back. Rows that were kept come from their file.
+    The truth is card, sights of rank, suit and back, width in px as far as in focus. Rows that were
+    kept come from their file.
     """
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    kept = keep / f"{digest[:12]}-{seed}-there.npy" if keep else None
+    kept = keep / f"{digest[:12]}-{seed}-sharp.npy" if keep else None
     if kept is not None and kept.exists():
         return np.asarray(np.load(kept))
     rows = read_anew(seed, path)
@@ -85,7 +90,8 @@ def read_anew(seed: int, path: Path) -> NDArray[np.float64]:
         looks = classifier.of_crops([crop for crop, _, _ in some])
         for look, (_, truth, shot) in zip(looks, some, strict=True):
             best = int(look.log_p.argmax())
-            rows.append((1 - look.confidence, best, *truth, best in (shot.card, *shot.laid)))
+            there = best in (shot.card, *shot.laid)
+            rows.append((1 - look.confidence, best, *truth, shot.sharp_px, there))
     return np.array(rows)
 
 
@@ -111,6 +117,9 @@ def lines(rows: NDArray[np.float64]) -> list[str]:
     for words, is_so in WAYS.items():
         chosen = faces & np.array([is_so(int(r), int(s)) for r, s in zip(rank, suit, strict=True)])
         found.append(_row(words, chosen, error=error, wrong=wrong))
+    for low, high in pairwise(SHARP_PX):
+        chosen = faces & (rank + suit > Sight.NONE) & (low <= rows[:, 6]) & (rows[:, 6] < high)
+        found.append(_row(f"any sign, in focus from {low} px", chosen, error=error, wrong=wrong))
     return [*found, _row("no card of the 52", ~faces, error=error, wrong=wrong)]
 
 

@@ -16,20 +16,23 @@ def cells(line: str) -> list[str]:
 
 def test_name_of_a_card_on_top_counts_apart_from_a_wrong_one() -> None:
     """Of four cards without a sign one is read as the card on it, one as one that is not there."""
-    hidden, sure, unsure = (7, Sight.NONE, Sight.NONE, 0), 1e-3, 0.5
+    hidden, sure, unsure = (7, Sight.NONE, Sight.NONE, 0, 50), 1e-3, 0.5
     rows = np.array([
         (sure, 12, *hidden, 1),
         (sure, 13, *hidden, 0),
         (unsure, 13, *hidden, 0),
         (unsure, 7, *hidden, 1),
-        (sure, 9, 9, Sight.CLEAR, Sight.CLEAR, 0, 1),
-        (sure, 9, NO_CARD, Sight.NONE, Sight.NONE, 0, 0),
+        (sure, 9, 9, Sight.CLEAR, Sight.CLEAR, 0, 20, 1),
+        (sure, 9, NO_CARD, Sight.NONE, Sight.NONE, 0, 50, 0),
     ])  # fmt: skip
     table = [cells(line) for line in lines(rows)]
     assert table[2][:5] == ["0.02", "100.0%", "4", "1", "2 (50.0000%)"]
     (both,) = (row for row in table if row[0] == "both hidden")
     assert both[1] == "4"
     assert both[-1] == "1"
+    by_focus = {row[0]: row[1] for row in table if row[0].startswith("any sign")}
+    assert by_focus["any sign, in focus from 17 px"] == "1"
+    assert sum(int(cards) for cards in by_focus.values()) == 1, "hidden ones say nothing of focus"
 
 
 def test_crops_taken_are_the_same_with_what_lies_on_them() -> None:

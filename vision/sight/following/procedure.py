@@ -64,9 +64,10 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.TWO: (("step", Lip.TWO_CLEAR),),
     Lip.TWO_CLEAR: (("leave", Lip.REST),),
 }
-# States kept from one picture to the next; a coup has some thousands. With their moves 5,000 take
-# 25 MB: more only take memory, fewer are worked out again.
-MOST_STATES = 5_000
+# States of cards that were read, kept from one picture to the next; a coup has some thousands. With
+# their moves 10,000 take 45 MB. More only take memory; fewer are worked out again: with 2,500 the
+# decoder takes a tenth longer.
+MOST_STATES = 10_000
 
 
 class Procedure:
@@ -78,6 +79,7 @@ class Procedure:
         fixed = rules.burn.kind is BurnKind.FIXED
         self._least_burned = min(LEAST_BURNED, rules.burn.cards) if fixed else LEAST_BURNED
         self._states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
+        self._room = MOST_STATES
         self.due = cache(self._due)
         self._on_table = cache(self._table_moves)
         self.reprice = cache(self._reprice)
@@ -93,15 +95,27 @@ class Procedure:
         return found
 
     @property
+    def size(self) -> int:
+        """Return how many states are kept."""
+        return len(self._states)
+
+    @property
     def is_full(self) -> bool:
         """Whether there are so many states that it is time to forget some."""
-        return len(self._states) > MOST_STATES
+        return self.size > self._room
 
     def forget(self, kept: Iterable[State]) -> None:
-        """Forget all states but those, and what was worked out of them."""
-        self._states = {(s.cards, s.lip, s.codes, s.burning): s for s in kept}
-        for state in self._states.values():
-            state.moves = None
+        """Forget what was worked out of cards that were read, but for the states that are kept.
+
+        The states of cards that are not read yet come again in every coup: they stay.
+        """
+        stay = [s for s in self._states.values() if all(points is None for *_, points in s.cards)]
+        for state in kept:
+            if any(points is not None for *_, points in state.cards):
+                state.moves = None
+                stay.append(state)
+        self._states = {(s.cards, s.lip, s.codes, s.burning): s for s in stay}
+        self._room = len(self._states) + MOST_STATES
         for known in (self.due, self._on_table, self.reprice):
             known.cache_clear()
 

@@ -1,7 +1,9 @@
 """Calibrate and measure an exported card classifier: `python -m models.evaluate.classifier [ONNX]`.
 
 Temperatures are fitted on one half of the held-out crops and everything is measured on the other,
-through ONNX Runtime. With `--ship` the file goes to `models/` and its card is written.
+through ONNX Runtime. A name is wrong if no card that lies there has it, as for `hard_crops`: else
+the many cards that lie readable on hidden ones would pass for errors. With `--ship` the file goes
+to `models/` and its card is written.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ import torch
 from numpy.typing import NDArray
 
 from datasets.faces.registry import deck_names
-from datasets.training.crops import NO_CARD
+from datasets.training.crops import NO_CARD, taken
 from datasets.training.signs import Sight
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, print_or_ship
-from models.train.classifier import INPUT, LABELS, bank_of, make
+from models.train.classifier import INPUT, LABELS
 from vision.sight.detection.classifier import Classifier
-from vision.sight.detection.detector import Infer, Tensor
+from vision.sight.detection.detector import Infer, Tensor, batch
+from vision.sight.geometry.plane import Image
 
 # Seed of the held-out crops: another one than any training's.
 SEED = 70_001
@@ -36,7 +39,7 @@ SEEN_TEMPERATURES, SEEN_SHIFTS = (0.5, 0.75, 1.0, 1.25, 1.6, 2.0), tuple(np.aran
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """The answers for N crops: confidence (N,), read (N,) and truth (N,), 52 = no card."""
+    """The answers for N crops: confidence (N,), read (N,) and truth (N,), 52 = another or none."""
 
     confidence: NDArray[np.float64]
     read: NDArray[np.int64]
@@ -60,7 +63,7 @@ def fit_temperature(logits: Tensor, truth: NDArray[np.int64]) -> float:
 
 
 def fit_seen(
-    run: Infer, logits: Tensor, truth: NDArray[np.int64], temperature: float
+    run: Infer, logits: Tensor, there: NDArray[np.bool_], temperature: float
 ) -> Classifier:
     """Return the classifier whose confidence in its best card fits best how often that is right."""
     best: tuple[float, Classifier] | None = None
@@ -68,7 +71,7 @@ def fit_seen(
         classifier = Classifier(
             run, temperature=temperature, seen_temperature=seen_temperature, seen_shift=shift
         )
-        result = outcome(classifier, logits, truth)
+        result = outcome(classifier, logits, there)
         sure = np.clip(result.confidence, 1e-6, 1 - 1e-6)
         loss = -float(np.where(result.right, np.log(sure), np.log(1 - sure)).mean())
         if best is None or loss < best[0]:
@@ -77,12 +80,15 @@ def fit_seen(
     return best[1]
 
 
-def outcome(classifier: Classifier, logits: Tensor, truth: NDArray[np.int64]) -> Outcome:
-    """Return the classifier's answers for logits already computed."""
+def outcome(classifier: Classifier, logits: Tensor, there: NDArray[np.bool_]) -> Outcome:
+    """Return the classifier's answers for logits already computed.
+
+    `there` (N x 52) marks the faces that lie in each crop, on one another too: each is a truth.
+    """
     looks = classifier.looks(logits)
     best = np.array([look.log_p.argmax() for look in looks])
     top = np.array([np.exp(look.log_p.max()) * look.readable for look in looks])
-    return Outcome(top, best, truth)
+    return Outcome(top, best, np.where(there[np.arange(len(best)), best], best, NO_CARD))
 
 
 def calibration_error(result: Outcome) -> float:
@@ -102,14 +108,16 @@ def coverage_at(result: Outcome, readable: NDArray[np.bool_], bound: float) -> t
     return float((named & readable).sum() / readable.sum()), float(wrong)
 
 
-def calibrated(run: Infer, logits: Tensor, truth: NDArray[np.int64]) -> Classifier:
-    """Return the classifier with the settings that fit logits and truth (N x 4) best.
+def calibrated(
+    run: Infer, logits: Tensor, truth: NDArray[np.int64], there: NDArray[np.bool_]
+) -> Classifier:
+    """Return the classifier with the settings that fit logits, truth (N x 4) and faces best.
 
     The names' probabilities hold where both signs are clear; the rest is doubt about seeing them.
     """
     shown = (truth[:, 1:3] == Sight.CLEAR).all(axis=1)
     joint = (logits[shown][:, :13, None] + logits[shown][:, None, 13:17]).reshape(-1, 52)
-    return fit_seen(run, logits, truth[:, 0], fit_temperature(joint, truth[shown, 0]))
+    return fit_seen(run, logits, there, fit_temperature(joint, truth[shown, 0]))
 
 
 def seconds_per_card(run: Infer, crop: Tensor) -> float:
@@ -122,22 +130,32 @@ def seconds_per_card(run: Infer, crop: Tensor) -> float:
     return float(np.median(times))
 
 
+def held_out(count: int) -> tuple[list[Image], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return crops, what each shows (N x 4), and which faces lie in it (N x 52)."""
+    pictures: list[Image] = []
+    truth, there = np.zeros((count, 4), np.int64), np.zeros((count, NO_CARD), np.bool_)
+    for row, faces, (crop, shown, shot) in zip(
+        truth, there, taken(SEED, split="test"), strict=False
+    ):
+        pictures.append(crop)
+        row[:] = shown
+        faces[[card for card in (shot.card, *shot.laid) if card is not None]] = True
+    return pictures, truth, there
+
+
 def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
     """Return the tables of a model card for an exported file, from `count` held-out crops."""
     _, run = onnx_runner(model, threads=1)
-    bank = bank_of("measure", count)
-    make("test", bank, 0, 1, seed=SEED)
-    crops, labels = bank.slice(0, count)
-    logits = np.concatenate([run(part.numpy()) for part in torch.split(crops, 256)])
-    truth = labels.numpy()
-    half = len(truth) // 2
-    classifier = calibrated(run, logits[:half], truth[:half])
-    result = outcome(classifier, logits[half:], truth[half:, 0])
+    crops, truth, there = held_out(count)
+    logits = np.concatenate([run(batch(crops[i : i + 256])) for i in range(0, count, 256)])
+    half = count // 2
+    classifier = calibrated(run, logits[:half], truth[:half], there[:half])
+    result = outcome(classifier, logits[half:], there[half:])
     sight = truth[half:, 1:]
     readable = (sight[:, :2] == Sight.CLEAR).all(axis=1)
     covered, wrong = coverage_at(result, readable, 0.02)
-    hidden = (sight[:, :2] == Sight.NONE).any(axis=1) & (result.truth < NO_CARD)
-    per_card = seconds_per_card(run, crops[:1].numpy())
+    hidden = (sight[:, :2] == Sight.NONE).any(axis=1) & (truth[half:, 0] < NO_CARD)
+    per_card = seconds_per_card(run, batch(crops[:1]))
     return {
         "settings": {
             "temperature": round(classifier.temperature, 4),

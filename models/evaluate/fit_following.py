@@ -1,17 +1,18 @@
 """Fit the figures of following: `python -m models.evaluate.fit_following FILM...` (with truth).
 
-Counts how often each symbol of a slot is shown over an empty slot, a back and a face. A run of one
-symbol in one state is one observation, so that bursts of failures weigh as bursts. What hides a
-slot is made neutral, and every symbol keeps a share: a film more would have shown it. Writes
-`models/following.toml` with the hash of its table and the log-likelihood of films held out.
+Counts how often each symbol of a slot is shown over an empty slot, a back and a face; each symbol
+of an edge at the lip by a card that emerges and one that is further out. A run of one symbol in one
+state is one observation, so that bursts of failures weigh as bursts. What hides a slot is made
+neutral, and every symbol keeps a share: a film more would have shown it. Writes the `--parts` of
+`models/following.toml`, each with its log-likelihood in films held out.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,10 @@ from numpy.typing import NDArray
 from models.evaluate.film_truth import NEVER, FilmTruth
 from models.evaluate.streams import Film, Stream, films_of
 from vision.game.events import Slot
-from vision.sight.following.places import BOXES, COVERED, EDGES, SYMBOLS, PlaceWatch
+from vision.sight.following.evidence import PARTS, EdgeWatch
+from vision.sight.following.places import BOXES, EDGES, SYMBOLS, PlaceWatch
 
-STATES = ("empty", "back", "face")
+PARTLY = 1  # the network's word for a card that is partly out
 UNKNOWN = -1  # the state of a slot in which a card lands or turns, or from which one is taken
 # Times (ms) in which a state is not known: before a card comes to rest, before its face is seen to
 # lie open, and after it is taken.
@@ -32,6 +34,7 @@ LANDING, TURNING, TAKING = 150, 900, 350
 FLAT = 0.05
 OUT = Path(__file__).parents[1] / "following.toml"
 Counts = NDArray[np.float64]
+States = NDArray[np.intp]
 
 
 def states(truth: FilmTruth, looks: Sequence[int]) -> NDArray[np.intp]:
@@ -62,30 +65,60 @@ def symbols(stream: Stream) -> NDArray[np.intp]:
     return np.array(rows, np.intp)
 
 
-def counted(films: Iterable[Film]) -> Counts:
-    """Return the runs (3 x SYMBOLS) of each symbol in each state."""
-    counts = np.zeros((len(STATES), SYMBOLS))
+def edge_states(film: Film) -> States:
+    """Return the state of the edge at the lip (UNKNOWN where there is none) in each picture."""
+    at, sees = np.array(film.stream.frames), film.stream.mouth[:, :3].argmax(axis=1)
+    found = np.full(len(at), UNKNOWN)
+    for card in film.truth.cards:
+        half = (card.began + card.out) / 2
+        found[(at >= card.began) & (at < half)] = 0
+        found[(at >= half) & (at < card.out)] = 1
+    found[sees != PARTLY] = UNKNOWN
+    return found
+
+
+def edge_symbols(film: Film) -> States:
+    """Return the symbol of the edge in each picture."""
+    watch, values = EdgeWatch(), film.stream.mouth.astype(np.float64)
+    return np.array(
+        [watch.look(each, at) for each, at in zip(values, film.stream.frames, strict=True)], np.intp
+    )
+
+
+def counted(films: Iterable[Film]) -> dict[str, Counts]:
+    """Return the runs of each symbol in each state (rows), for each part of the table."""
+    counts = {part: np.zeros((len(names), number)) for part, (names, number) in PARTS.items()}
     for film in films:
         shown, truth = symbols(film.stream), states(film.truth, film.stream.looks)
         for place in range(len(Slot)):
-            pairs = np.column_stack([truth[:, place], shown[:, place]])
-            begins = np.ones(len(pairs), bool)
-            begins[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-            for state, symbol in pairs[begins]:
-                if state != UNKNOWN:
-                    counts[state, symbol] += 1
+            _count(counts["slots"], truth[:, place], shown[:, place])
+        _count(counts["edges"], edge_states(film), edge_symbols(film))
     return counts
 
 
-def table_of(counts: Counts) -> Counts:
-    """Return the likelihoods (3 x SYMBOLS, rows sum to 1) from counts of runs."""
-    seen = counts.sum(axis=1, keepdims=True)
-    shares = np.where(seen > 0, counts / np.maximum(seen, 1), 1 / SYMBOLS)
-    hides = hidden_symbols()
+def _count(counts: Counts, truth: States, shown: States) -> None:
+    """Add the runs of each symbol in each state."""
+    pairs = np.column_stack([truth, shown])
+    begins = np.ones(len(pairs), bool)
+    begins[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    for state, symbol in pairs[begins]:
+        if state != UNKNOWN:
+            counts[state, symbol] += 1
+
+
+def table_of(counts: Mapping[str, Counts]) -> dict[str, Counts]:
+    """Return the likelihoods (rows sum to 1) from counts of runs, for each part of the table."""
+    table = {part: _shares(runs) for part, runs in counts.items()}
+    shares, hides = table["slots"], hidden_symbols()
     hidden = shares[:, hides].mean(axis=0)
     shares[:, ~hides] *= (1 - hidden.sum()) / shares[:, ~hides].sum(axis=1, keepdims=True)
     shares[:, hides] = hidden
-    return np.asarray((1 - FLAT) * shares + FLAT / SYMBOLS, np.float64)
+    return {part: (1 - FLAT) * shares + FLAT / shares.shape[1] for part, shares in table.items()}
+
+
+def _shares(counts: Counts) -> Counts:
+    seen = counts.sum(axis=1, keepdims=True)
+    return np.where(seen > 0, counts / np.maximum(seen, 1), 1 / counts.shape[1])
 
 
 def hidden_symbols() -> NDArray[np.bool_]:
@@ -95,27 +128,34 @@ def hidden_symbols() -> NDArray[np.bool_]:
 
 
 def log_likelihood(table: Counts, counts: Counts) -> float:
-    """Return the mean log-likelihood of runs of a film, given its states."""
+    """Return the mean log-likelihood of runs of films, given their states."""
     return float((counts * np.log(table)).sum() / max(counts.sum(), 1))
 
 
-def write(path: Path, table: Counts, fitted: Sequence[str], held: dict[str, float]) -> None:
-    """Write the fitted file."""
-    rows = {name: [float(f"{p:.3g}") for p in row] for name, row in zip(STATES, table, strict=True)}
-    digest = hashlib.sha256(str(rows).encode()).hexdigest()
+def write(path: Path, table: Mapping[str, Counts], films: int, held: Mapping[str, Counts]) -> None:
+    """Write the parts of a table to a fitted file, with how well they tell the runs `held` out.
+
+    Parts that the file has and the table has not stay as they are.
+    """
+    kept = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    for part, shares in table.items():
+        kept[part] = {
+            "films": films,
+            "held_out_log_likelihood": round(log_likelihood(shares, held[part]), 3),
+            **{
+                name: [float(f"{p:.3g}") for p in row]
+                for name, row in zip(PARTS[part][0], shares, strict=True)
+            },
+        }
     lines = [
-        "# Likelihoods of the symbols of a slot (vision/sight/following/places.py), fitted by",
-        "# `python -m models.evaluate.fit_following`; one number a symbol, in their order.",
-        f'sha256 = "{digest}"  # of the table',
-        f"covered = {COVERED}  # share of a slot from which on a hand hides it",
-        f"films = {len(fitted)}",
-        f"held_out_log_likelihood = {held['table']:.3f}  # a run; a flat table: {held['flat']:.3f}",
-        "",
-        "[symbols]",
-        *(f"{name} = {row}" for name, row in rows.items()),
-        "",
+        "# Likelihoods of what slots and lip show (vision/sight/following/evidence.py), fitted by",
+        "# `python -m models.evaluate.fit_following`; one number a symbol, in their order. The",
+        "# log-likelihoods are those of a run in films held out.",
     ]
-    path.write_text("\n".join(lines), "utf-8")
+    for part, (_, symbols_of) in PARTS.items():
+        lines += ["", f"[{part}]", f"# a flat table: {-np.log(symbols_of):.3f}"]
+        lines += [f"{name} = {value}" for name, value in kept[part].items()]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def main() -> int:
@@ -126,15 +166,14 @@ def main() -> int:
         "--held", nargs="*", type=Path, default=[], help="not fitted, only measured"
     )
     parser.add_argument("--cache", type=Path, default=Path("runs/streams"))
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     films = films_of(arguments.films, arguments.cache)
-    table = table_of(counted(films))
     held = counted(films_of(arguments.held, arguments.cache))
-    flat = np.full_like(table, 1 / SYMBOLS)
-    figures = {"table": log_likelihood(table, held), "flat": log_likelihood(flat, held)}
-    write(arguments.out, table, [film.stream.name for film in films], figures)
-    print(f"{len(films)} films; held out, a run: {figures}")
+    fitted = table_of(counted(films))
+    write(arguments.out, {part: fitted[part] for part in arguments.parts}, len(films), held)
+    print(arguments.out.read_text("utf-8"))
     return 0
 
 

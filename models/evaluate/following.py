@@ -26,7 +26,7 @@ from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import Account, Accounts, lies
 from vision.sight.following.decoder import BEAM, Decoder, TableLook
-from vision.sight.following.evidence import AsideEvidence, LipEvidence, PlaceTable, SlotEvidence
+from vision.sight.following.evidence import AsideEvidence, LipEvidence, SlotEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.places import ElsewhereWatch, PlaceLook, PlaceWatch
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
@@ -113,14 +113,14 @@ def is_burn(account: Account) -> bool:
 
 
 def decode(
-    film: Film, table: PlaceTable, *, tally: Tally, broken: str, beam: int = BEAM
+    film: Film, table: SymbolTable, *, tally: Tally, broken: str, beam: int = BEAM
 ) -> Decoded:
     """Run the decoder over a film."""
     failing = BROKEN[broken](film)
     stream = failing.film.stream
     rules = Rules(dealing=Dealing(stream.dealing))
     decoder = Decoder(rules, burn=BURN_SEEN, beam=beam)
-    lip, slots, watch = LipEvidence(), SlotEvidence(table), PlaceWatch(stream.view)
+    lip, slots, watch = LipEvidence(table), SlotEvidence(table), PlaceWatch(stream.view)
     outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
     looks = {at: index for index, at in enumerate(stream.looks)}
@@ -283,7 +283,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     table, everything = (
-        PlaceTable.of(tomllib.loads(arguments.table.read_text("utf-8"))["symbols"]),
+        SymbolTable.of(tomllib.loads(arguments.table.read_text("utf-8"))),
         Tally(),
     )
     for film in films_of(arguments.films, arguments.cache):

@@ -27,8 +27,8 @@ from vision.sight.detection.mouth import MouthSight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.plane import TableView
 
-# Raised when what is kept changes: 2, the mouth without what lies in a slot.
-EDITION = 2
+# Raised when what is kept changes: 3, colours that are new are those before the lip.
+EDITION = 3
 
 
 @dataclass(slots=True, eq=False)

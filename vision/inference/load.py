@@ -27,7 +27,7 @@ from vision.inference.self_test import load as load_self_test
 from vision.sight.detection.classifier import RANKS, SUITS, CardModels, Classifier
 from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Infer, Kind, Tensor
 from vision.sight.detection.mouth import LABELS as MOUTH_LABELS
-from vision.sight.following.evidence import PlaceTable
+from vision.sight.following.evidence import SymbolTable
 from vision.sight.geometry.plane import Image
 from vision.sight.reading.deck import DeckClassifier
 
@@ -243,7 +243,7 @@ class ModelSet(CardModels):
     """
 
     mouth: Infer
-    symbols: PlaceTable
+    symbols: SymbolTable
     hashes: dict[str, str] = field(default_factory=dict)
     self_test: SelfTest | None = None
 
@@ -296,14 +296,14 @@ def open_models(
     return ModelSet(seen_by, read_by, mouth, symbols, hashes, test)
 
 
-def open_symbols(path: Path) -> tuple[PlaceTable, str]:
+def open_symbols(path: Path) -> tuple[SymbolTable, str]:
     """Read the fitted likelihoods of what a slot shows; return them with the file's SHA-256.
 
     ConfigurationError where the file is missing, damaged or fitted for other symbols.
     """
     try:
         content = path.read_bytes()
-        table = PlaceTable.of(tomllib.loads(content.decode())["symbols"])
+        table = SymbolTable.of(tomllib.loads(content.decode()))
     except (OSError, ValueError, KeyError) as error:
         raise ConfigurationError(
             f"{path} is not a table of symbols: {error}; install shoe-reader again"

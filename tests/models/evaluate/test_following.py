@@ -10,12 +10,19 @@ import pytest
 
 from models.evaluate.broken_streams import BROKEN
 from models.evaluate.film_truth import read_truth
-from models.evaluate.fit_following import STATES, counted, hidden_symbols, states, table_of
+from models.evaluate.fit_following import (
+    counted,
+    edge_states,
+    edge_symbols,
+    hidden_symbols,
+    states,
+    table_of,
+)
 from models.evaluate.following import Tally, curve, decode, judge, merge
 from models.evaluate.streams import Film, Stream
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.evidence import PlaceTable
+from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, SymbolTable
 from vision.sight.following.places import PATCH, SYMBOLS
 from vision.sight.geometry.plane import Homography, TableView
 
@@ -75,7 +82,7 @@ def film(tmp_path: Path) -> Film:
 def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:
     """Every coup is right and nobody is accused; the table was fitted on the same film."""
     table = table_of(counted([film]))
-    fitted = PlaceTable.of(dict(zip(STATES, table.tolist(), strict=True)))
+    fitted = SymbolTable(*(np.log(table[part]) for part in PARTS))
     tally = Tally()
     judge(film, decode(film, fitted, tally=tally, broken="not"), 50, tally)
     assert (tally.coups, tally.right, tally.wrong, tally.accused) == (3, 3, 0, 0)
@@ -106,7 +113,17 @@ def test_what_hides_is_neutral() -> None:
     """A symbol of a hand and no card is as likely in each state, whatever was counted."""
     counts = np.ones((3, SYMBOLS))
     counts[0, hidden_symbols()] = 500
-    table = table_of(counts)
+    table = table_of({"slots": counts})["slots"]
     hidden = table[:, hidden_symbols()]
     assert np.allclose(hidden, hidden[0])
     assert np.allclose(table.sum(axis=1), 1)
+
+
+def test_edges_follow_the_truth(film: Film) -> None:
+    """A card emerges in the first half of its way, and is further out in the second."""
+    card, at = film.truth.cards[0], film.stream.frames
+    edge = edge_states(film)
+    way = [edge[i] for i, time in enumerate(at) if card.began <= time < card.out]
+    assert (way[0], way[-1]) == (0, 1)
+    assert edge[at.index(card.placed)] == -1
+    assert max(edge_symbols(film)) < EDGE_SYMBOLS

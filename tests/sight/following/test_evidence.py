@@ -7,12 +7,13 @@ import pytest
 from numpy.typing import NDArray
 
 from vision.sight.following.evidence import (
+    EDGE_SYMBOLS,
     AsideEvidence,
     CutWatch,
     ExposureWatch,
     LipEvidence,
-    PlaceTable,
     SlotEvidence,
+    SymbolTable,
 )
 from vision.sight.following.places import SYMBOLS, PlaceLook
 from vision.sight.following.world import Lip
@@ -24,11 +25,29 @@ def _wholly(shift: float, *, cut: float = -6.0) -> list[float]:
     return [0.0, 0.0, 6.0, shift, 4.0, 0.0, cut, 0.0, 2.0, -6.0, float("nan")]
 
 
-def _table() -> PlaceTable:
-    """Return a table in which symbol 1 means a back and symbol 2 a face."""
-    rows = np.full((3, SYMBOLS), 0.001)
-    rows[[0, 1, 2], [0, 1, 2]] = 1 - 0.001 * (SYMBOLS - 1)
-    return PlaceTable.of(dict(zip(("empty", "back", "face"), rows.tolist(), strict=True)))
+def _rows(symbols: int, *each: list[int]) -> list[list[float]]:
+    """Return for each state a row in which its own symbols are likely."""
+    rows = np.full((len(each), symbols), 0.001)
+    for row, own in zip(rows, each, strict=True):
+        row[own] = (1 - 0.001 * (symbols - len(own))) / len(own)
+    return rows.tolist()
+
+
+def _fitted() -> dict[str, dict[str, list[float]]]:
+    """Return a file in which symbol 1 means a back and 2 a face.
+
+    Edges of cards that come go out.
+    """
+    slots = _rows(SYMBOLS, [0], [1], [2])
+    edges = _rows(EDGE_SYMBOLS, [EDGE_SYMBOLS - 3], [EDGE_SYMBOLS - 2, EDGE_SYMBOLS - 1])
+    return {
+        "slots": dict(zip(("empty", "back", "face"), slots, strict=True)),
+        "edges": dict(zip(("emerging", "partly"), edges, strict=True)),
+    }
+
+
+def _table() -> SymbolTable:
+    return SymbolTable.of(_fitted())
 
 
 def _looks(symbol: int) -> list[PlaceLook]:
@@ -37,21 +56,21 @@ def _looks(symbol: int) -> list[PlaceLook]:
 
 def test_mouth_at_rest_and_with_a_card_out_are_told_apart() -> None:
     """The likeliest state of the lip is what the network sees."""
-    lip = LipEvidence()
+    lip = LipEvidence(_table())
     assert int(np.argmax(lip.take(REST, 0))) == Lip.REST
     assert int(np.argmax(lip.take(_wholly(1.2), 50))) in {Lip.WHOLLY, Lip.CLEAR}
 
 
 def test_cut_card_is_told_by_its_looks() -> None:
     """A card wholly out that looks like the cut card is it."""
-    lip = LipEvidence()
+    lip = LipEvidence(_table())
     lip.take(REST, 0)
     assert int(np.argmax(lip.take(_wholly(1.2, cut=9.0), 100))) == Lip.CUT
 
 
 def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     """The way of the edge tells a returning card from an emerging one."""
-    lip = LipEvidence()
+    lip = LipEvidence(_table())
     lip.take(_wholly(1.2), 0)
     partly = [0.0, 6.0, 0.0, 0.7, *_wholly(0.7)[4:]]
     found = lip.take(partly, 100)
@@ -104,8 +123,9 @@ def test_run_of_one_symbol_counts_ever_less() -> None:
 
 def test_table_of_other_symbols_is_refused() -> None:
     """A file fitted for other bins names what it has."""
+    fitted = _fitted() | {"slots": {"empty": [1.0], "back": [1.0], "face": [1.0]}}
     with pytest.raises(ValueError, match="not of 3 x"):
-        PlaceTable.of({"empty": [1.0], "back": [1.0], "face": [1.0]})
+        SymbolTable.of(fitted)
 
 
 def test_card_seen_outside_the_slots_is_likelier_to_lie_there() -> None:

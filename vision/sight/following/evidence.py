@@ -34,19 +34,10 @@ SEEN = 3.0
 BURST_MS = 1000.0
 # The share of pictures (0 to 1) of which the mouth's network says nothing.
 MOUTH_FLAT = 0.006
-# The edge is seen to go out or in if it moves by so much, in depths of a card, within so many ms.
-MOVED, MOVED_MS = 0.08, 100
-# How much likelier the edge is seen to go the way that it goes (1), the other (-1), or neither (0).
-GOES = {1: 1.8, -1: 0.3, 0: 0.9}
-# Where the edge is near the mouth and far from it, in depths of a card, and how much likelier it is
-# near, between and far as a card emerges or is nearly back in; one that was wholly out and comes
-# back is first seen far out.
-EDGES = (0.35, 0.65)
-NEAR = (1.22, 0.95, 0.77)
-# How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
-# that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
-# overlooked in one of ten.
-ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
+# The edge of a card goes out or in if it moves by so much, in depths of a card, within so many ms,
+# and is near the mouth, between, or far out of it by where these end; a symbol joins both.
+MOVED, MOVED_MS, REACHES = 0.08, 100, (0.35, 0.65)
+EDGE_SYMBOLS = 3 * (len(REACHES) + 1)
 # How the network's word for the cut card weighs: factor and offset of its log odds; cut cards have
 # 0.6 to 0.75 on average, others 0.02 to 0.13. And the most that it, or that for two, may say.
 CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
@@ -54,6 +45,10 @@ CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 # cards have 0.03 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: such
 # a one is known only where the network is sure of it.
 NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -2.0, 3.0
+# How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
+# that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
+# overlooked in one of ten.
+ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # From this probability on the lip shows the cut card, or a card that is out.
 CUT = 0.9
 # For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
@@ -67,25 +62,70 @@ USUAL_CARDS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlaceTable:
-    """Log-likelihoods (3 x SYMBOLS) of the symbols over an empty slot, a back and a face."""
+class SymbolTable:
+    """Log-likelihoods of symbols in the states that show them, fitted on films.
 
-    log_p: Values
+    `slots` (3 x SYMBOLS): over an empty slot, a back and a face; `edges` (2 x EDGE_SYMBOLS): of a
+    card that emerges and one that is further out.
+    """
+
+    slots: Values
+    edges: Values
 
     @classmethod
-    def of(cls, fitted: Mapping[str, Sequence[float]]) -> PlaceTable:
+    def of(cls, fitted: Mapping[str, Mapping[str, Sequence[float]]]) -> SymbolTable:
         """Return the table of a fitted file; ValueError where it has other symbols than these."""
-        rows = np.array([fitted[name] for name in ("empty", "back", "face")], np.float64)
-        if rows.shape != (3, SYMBOLS):
-            raise ValueError(f"a table of {rows.shape} was fitted, not of 3 x {SYMBOLS} symbols")
-        return cls(np.log(rows))
+        rows = []
+        for part, (states, symbols) in PARTS.items():
+            row = np.array([fitted[part][state] for state in states], np.float64)
+            if row.shape != (len(states), symbols):
+                raise ValueError(
+                    f"{part} of {row.shape} were fitted, not of {len(states)} x {symbols} symbols"
+                )
+            rows.append(np.log(row))
+        return cls(*rows)
+
+
+# The parts of a fitted file, with the states of each and how many symbols it has.
+PARTS = {
+    "slots": (("empty", "back", "face"), SYMBOLS),
+    "edges": (("emerging", "partly"), EDGE_SYMBOLS),
+}
+
+
+class EdgeWatch:
+    """Tells where the edge of a card at the lip is and which way it goes, as one symbol."""
+
+    def __init__(self) -> None:
+        self._past: list[tuple[int, float]] = []
+
+    def look(self, logits: Values, at: int) -> int:
+        """Return the symbol (0 to EDGE_SYMBOLS - 1) of the mouth's values (11) at a time, ms.
+
+        At rest there is no edge, and where one seems to be says nothing of the way of the next.
+        """
+        shift = float(logits[3])
+        while len(self._past) > 1 and at - self._past[1][0] >= MOVED_MS:
+            del self._past[0]
+        moved = shift - self._past[0][1] if self._past else 0.0
+        if logits[:3].argmax() == 0:
+            self._past.clear()
+        else:
+            self._past.append((at, shift))
+        way = 1 + (moved > MOVED) - (moved < -MOVED)
+        return way * (len(REACHES) + 1) + int(np.digitize(shift, REACHES))
 
 
 class LipEvidence:
     """Turns the values of the mouth's network into likelihoods of the states of the lip."""
 
-    def __init__(self) -> None:
-        self._past: list[tuple[int, float]] = []
+    def __init__(self, table: SymbolTable) -> None:
+        # A card that goes back shows what one that comes shows, the other way round.
+        back = table.edges.reshape(2, 3, -1)[:, ::-1].reshape(2, -1)
+        either = np.logaddexp.reduce(np.concatenate([table.edges, back])) - np.log(4)
+        self._out = table.edges - either
+        self._returns = np.logaddexp.reduce(back) - np.log(2) - either
+        self._edge = EdgeWatch()
         self._at: int | None = None
 
     def take(self, values: Sequence[float] | NDArray[np.floating], at: int) -> Values:
@@ -94,36 +134,24 @@ class LipEvidence:
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
         phases = _log_mixed(_softmax(logits[:3]), MOUTH_FLAT)
-        way = self._way(float(logits[3]), at)
-        out, back = np.log(GOES[way]), np.log(GOES[-way])
-        edge = int(np.digitize(logits[3], EDGES))
-        near, far = np.log(NEAR[edge]), np.log(NEAR[-1 - edge])
+        edge = self._edge.look(logits, at)
         cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
         two = float(np.clip(logits[9], -MOST_SAID, MOST_SAID))
         rest, partly, wholly = (float(p) for p in phases)
         found = np.array([
             rest,
-            partly + out + near,
-            partly + out,
+            partly + self._out[0, edge],
+            partly + self._out[1, edge],
             wholly,
             wholly,
-            partly + back + far,
-            partly + back + near,
+            partly + self._returns[edge],
+            rest,
             max(partly, wholly) + cut,
             wholly + two,
             wholly + two,
-            np.log(1 / 3),
+            max(partly, wholly) + np.log(1 / 2),
         ])  # fmt: skip
         return found * (elapsed / MOUTH_MS)
-
-    def _way(self, shift: float, at: int) -> int:
-        """Return 1 where the edge goes out, -1 where it goes in, 0 where it does neither."""
-        while len(self._past) > 1 and at - self._past[1][0] >= MOVED_MS:
-            del self._past[0]
-        before = self._past[0][1] if self._past else shift
-        self._past.append((at, shift))
-        moved = shift - before
-        return 0 if abs(moved) <= MOVED else 1 if moved > 0 else -1
 
 
 class AsideEvidence:
@@ -156,8 +184,8 @@ class AsideEvidence:
 class SlotEvidence:
     """Turns the looks at the six slots into likelihoods of empty, back and face."""
 
-    def __init__(self, table: PlaceTable) -> None:
-        self._table = table.log_p
+    def __init__(self, table: SymbolTable) -> None:
+        self._table = table.slots
         self._runs: list[tuple[int, int]] = []
         self._held: Values = np.zeros(len(Slot))  # ln, since the slot last looked empty
         self._at: int | None = None

@@ -36,8 +36,8 @@ from vision.sight.following.evidence import (
     CutWatch,
     ExposureWatch,
     LipEvidence,
-    PlaceTable,
     SlotEvidence,
+    SymbolTable,
     Values,
 )
 from vision.sight.following.places import (
@@ -134,7 +134,7 @@ class Follower:
     def __init__(
         self,
         view: TableView,
-        table: PlaceTable,
+        table: SymbolTable,
         faces: FaceReader,
         rules: Rules,
         *,
@@ -144,7 +144,7 @@ class Follower:
         self._rules = rules
         self._odds = allege_odds
         self.faces = faces
-        self._lip, self._slots = LipEvidence(), SlotEvidence(table)
+        self._lip, self._slots = LipEvidence(table), SlotEvidence(table)
         self._places, self._elsewhere = PlaceWatch(view), ElsewhereWatch(view)
         self._flash = FlashWatch(view)
         self._aside = AsideEvidence()

@@ -60,7 +60,7 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     # The next card may have come half out meanwhile.
     Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
     Lip.RETURNING: (("step", Lip.INSIDE),),
-    Lip.INSIDE: (("leave", Lip.REST),),
+    Lip.INSIDE: (("go on", Lip.REST),),
     Lip.TWO: (("step", Lip.TWO_CLEAR),),
     Lip.TWO_CLEAR: (("leave", Lip.REST),),
 }

@@ -40,7 +40,7 @@ class Lip(IntEnum):
     WHOLLY = 3  # a card is just out
     CLEAR = 4  # and has been for a moment
     RETURNING = 5  # a card goes back
-    INSIDE = 6  # and is nearly in
+    INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
     CUT = 7  # the cut card is out, or comes
     TWO = 8  # two cards are out as one
     TWO_CLEAR = 9

@@ -62,7 +62,8 @@ LEAST_LOOKS, RECENT_LOOKS = 5, 15
 # A partly covered card is misread with full confidence, so another face by itself does not prove
 # that the card was switched. It does where the card was read from several looks, was then hidden or
 # lifted, and lies open, at rest and uncovered for a second, all looks of which agree on another
-# face. Meanwhile nothing is said.
+# face. Meanwhile nothing is said. If it was not hidden, one of both readings is wrong: a slow camera
+# does not see the hand.
 #
 # Chosen by judgement; no film of a switched card was used to tune these values.
 
@@ -90,13 +91,15 @@ class FaceLook(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class SwitchCheck:
-    """The looks at a card that was read, hidden, and is open again; times in ms.
+    """The looks at a card that was read and was hidden, or shows another face; times in ms.
 
-    `blind`: it was hidden because nothing was seen at all; so another face is no switched card.
+    `blind`: nothing was seen at all meanwhile, and `unhidden`: it was in sight all the time; either
+    way another face is no switched card. Nor is it where the first was read from a few looks.
     """
 
     looks_before: int = 0
     blind: bool = False
+    unhidden: bool = False
     hidden_since: int | None = None
     since: int | None = None  # since when the card has been open again; `None`: no check is on
     looks: list[FaceLook] = field(default_factory=list)
@@ -105,6 +108,11 @@ class SwitchCheck:
     def is_on(self) -> bool:
         """Whether the card's face is being checked."""
         return self.since is not None
+
+    @property
+    def accuses_nobody(self) -> bool:
+        """Whether another face says that one reading is wrong, not that the card was switched."""
+        return self.blind or self.unhidden or self.looks_before < SURE_LOOKS
 
     def note(self, at: int, looks: int, *, clear: bool) -> None:
         """Take whether a card that was read from so many looks lies in clear sight."""
@@ -115,11 +123,15 @@ class SwitchCheck:
                 if not self.is_on:
                     self.looks_before, self.blind = looks, False
             if at - self.hidden_since >= HIDDEN_MS:
-                self.since = None
+                self.since, self.unhidden = None, False
             return
         if self.hidden_since is not None and at - self.hidden_since >= HIDDEN_MS:
             self.since, self.looks = at, []
         self.hidden_since = None
+
+    def contradict(self, at: int) -> None:
+        """Begin a check of a card that was not hidden, as a look shows another face."""
+        self.since, self.looks, self.unhidden = at, [], True
 
     def take(self, at: int, look: Look, *, changed: bool) -> bool:
         """Take a look during the check; return whether it was the last that is needed."""
@@ -129,10 +141,9 @@ class SwitchCheck:
         return enough and self.since is not None and at - self.since >= SURE_MS
 
     def end(self) -> LookFusion | None:
-        """End the check; return its looks fused, `None` if they or those before prove nothing."""
+        """End the check; return its looks fused, `None` if they do not agree."""
         self.since = None
-        known = self.blind or self.looks_before >= SURE_LOOKS
-        if not known or len({seen.face for seen in self.looks}) > 1:
+        if len({seen.face for seen in self.looks}) > 1:
             return None
         fusion = LookFusion()
         for seen in self.looks:
@@ -218,8 +229,11 @@ class Face:
         """Take a look; `left` are the copies of each face (52) that it may be."""
         self._looked_at, self._tries = at, self._tries + 1
         seen = FaceLook(look.log_p, look.readable, changed)
-        if self._check.blind and seen.readable >= LEAST_READABLE and seen.face == self.now:
-            self._check = SwitchCheck()  # it is the card that lay there before sight was lost
+        if seen.readable >= LEAST_READABLE and self.now is not None:
+            if seen.face != self.now and not self._check.is_on:
+                self._check.contradict(at)
+            elif seen.face == self.now and (self._check.blind or self._check.unhidden):
+                self._end_suspicion()  # it is the card that lay there before
         ended = self._check.is_on and self._check.take(at, look, changed=changed)
         if not self._check.is_on:
             self._fusion.add(look.log_p, look.readable, changed=changed)
@@ -277,18 +291,26 @@ class Face:
         """
         return np.asarray(np.roll(quad, 2 * (self._tries % 2), axis=0))
 
+    def _add(self, looks: Iterable[FaceLook]) -> None:
+        for seen in looks:
+            self._fusion.add(seen.log_p, seen.readable, changed=seen.changed)
+
+    def _end_suspicion(self) -> None:
+        """End a check that would accuse nobody."""
+        looks, self._check = self._check.looks, SwitchCheck()
+        self._add(looks)
+
     def _end_check(self, left: NDArray[np.float64], bound: float) -> None:
         """Tell whether a card that was hidden is another one now."""
         looks, fresh = self._check.looks, self._check.end()
         opinion = None if fresh is None else fresh.opinion(left)
         if fresh is None or opinion is None or opinion.error > bound:
-            for seen in looks:
-                self._fusion.add(seen.log_p, seen.readable, changed=seen.changed)
+            self._add(looks)
             return
         self._fusion = fresh
         if opinion.best == self.now:
             return
-        if self._check.blind:
+        if self._check.accuses_nobody:
             self.switched = None
             self._read(opinion)
         else:

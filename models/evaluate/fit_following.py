@@ -118,7 +118,8 @@ def table_of(counts: Mapping[str, Counts]) -> dict[str, Counts]:
 
 def _shares(counts: Counts) -> Counts:
     seen = counts.sum(axis=1, keepdims=True)
-    return np.where(seen > 0, counts / np.maximum(seen, 1), 1 / counts.shape[1])
+    shares = np.where(seen > 0, counts / np.maximum(seen, 1), 1 / counts.shape[1])
+    return np.asarray(shares, np.float64)
 
 
 def hidden_symbols() -> NDArray[np.bool_]:

@@ -62,8 +62,8 @@ LEAST_LOOKS, RECENT_LOOKS = 5, 15
 # A partly covered card is misread with full confidence, so another face by itself does not prove
 # that the card was switched. It does where the card was read from several looks, was then hidden or
 # lifted, and lies open, at rest and uncovered for a second, all looks of which agree on another
-# face. Meanwhile nothing is said. If it was not hidden, one of both readings is wrong: a slow camera
-# does not see the hand.
+# face. Meanwhile nothing is said. If it was not hidden, one of both readings is wrong: a slow
+# camera does not see the hand.
 #
 # Chosen by judgement; no film of a switched card was used to tune these values.
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+import cv2
 import numpy as np
 
 from vision.app.restore import read_cards, resumed
@@ -73,6 +74,7 @@ def layout_of(config: TableConfig) -> Image | None:
 def models_of(config: TableConfig) -> ModelSet:
     """Return the models of a table, with its deck; ConfigurationError where one cannot be used."""
     settings, deck = config.models, path_of(config.deck.path)
+    cv2.setNumThreads(settings.threads)  # pictures too: waking others costs more than it saves
     return open_models(
         **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
     )

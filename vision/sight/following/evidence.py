@@ -49,8 +49,8 @@ NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -2.0, 3.0
 # that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
 # overlooked in one of ten.
 ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
-# A card that is held or turned before the shoe looks partly or wholly out by turns, ln of 1 in 2. At
-# 0, a second draw is taken for it; lower, what it shows is a card pushed back and drawn anew.
+# A card that is held or turned before the shoe looks partly or wholly out by turns, ln of 1 in 2.
+# At 0, a second draw is taken for it; lower, what it shows is a card pushed back and drawn anew.
 LINGERS = math.log(1 / 2)
 # From this probability on the lip shows the cut card, or a card that is out.
 CUT = 0.9

@@ -46,3 +46,12 @@ def test_card_hidden_again_is_checked_afresh() -> None:
     check.note(1100 + HIDDEN_MS, SURE_LOOKS, clear=True)
     assert check.is_on
     assert check.looks == []
+
+
+def test_looks_of_a_check_that_ended_are_given_once() -> None:
+    """Looks that count twice would make a reading surer than it is."""
+    check = hidden_once()
+    for _ in range(SURE_LOOKS):
+        check.take(1000 + SURE_MS, look(), changed=False)
+    assert check.end() is not None
+    assert check.looks == []

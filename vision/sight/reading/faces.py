@@ -142,11 +142,11 @@ class SwitchCheck:
 
     def end(self) -> LookFusion | None:
         """End the check; return its looks fused, `None` if they do not agree."""
-        self.since = None
-        if len({seen.face for seen in self.looks}) > 1:
+        looks, self.since, self.looks = self.looks, None, []
+        if len({seen.face for seen in looks}) > 1:
             return None
         fusion = LookFusion()
-        for seen in self.looks:
+        for seen in looks:
             fusion.add(seen.log_p, seen.readable, changed=seen.changed)
         return fusion
 

@@ -14,8 +14,8 @@ from vision.app.signing import anchor_for
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.errors import OutsideError
 from vision.game.events import Event, Stopped
-from vision.record.chain import GENESIS, BrokenChainError, Record, seal
-from vision.record.codec import event_from_json, event_to_json
+from vision.record.chain import BrokenChainError
+from vision.record.codec import GENESIS, Record, event_from_json, event_to_json, seal
 from vision.record.facts import Anchored
 from vision.storage.anchors import LogSigner, load_public, make_keys, read_anchors
 from vision.storage.log import Entry, Store

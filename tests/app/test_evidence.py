@@ -32,13 +32,13 @@ from vision.game.commands import CloseAlert, HoldResult
 from vision.game.coup import state as game
 from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
 from vision.game.outputs import Output
-from vision.record.facts import STILLS_REMEMBERED, EvidenceKept, Medium
+from vision.record.facts import EvidenceKept, Medium
 from vision.sight.geometry.plane import Frame, Image
 from vision.storage.evidence import EvidenceStore, Why, file_name, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire import session
 from vision.wire.messages import Message, MessageStream
-from vision.wire.session import TableSession, advance
+from vision.wire.session import STILLS_REMEMBERED, TableSession, advance
 
 SIZE = (320, 240)
 MOST_BYTES = 4_000_000

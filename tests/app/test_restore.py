@@ -16,7 +16,8 @@ from tests.table_log import PLAYS, header, interrupted, said, write_log
 from vision.cli import main
 from vision.errors import ConfigurationError
 from vision.game.events import Event
-from vision.record.chain import GENESIS, record_line, seal
+from vision.record.chain import record_line
+from vision.record.codec import GENESIS, seal
 from vision.storage.log import Store
 from vision.storage.log_reader import read_log
 from vision.wire.messages import message_line

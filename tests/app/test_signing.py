@@ -21,8 +21,7 @@ from vision.clock import DAY_MS
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
 from vision.game.events import Event, Role, Started
-from vision.record.chain import said_digest
-from vision.record.codec import canonical, event_to_json
+from vision.record.codec import canonical, event_to_json, said_digest
 from vision.record.facts import Fact, Recorded
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.log import write_record

@@ -23,8 +23,7 @@ from vision.cli import main
 from vision.clock import now_ms
 from vision.game.coup.alerts import OPEN
 from vision.mqtt.publisher import OrderRequest, Publisher
-from vision.record.chain import chain_hash
-from vision.record.codec import canonical
+from vision.record.codec import canonical, chain_hash
 from vision.wire.messages import Message
 
 ANN = Credential.new("Ann")

@@ -13,7 +13,7 @@ from tests.access.signing import forged, is_found, sign_log, tampered, without_a
 from tests.chaos.outcome import Done, LimitBrokenError, rounds
 from tests.table_log import PLAYS
 from vision.audit.verify import Trust
-from vision.record.chain import Record
+from vision.record.codec import Record
 from vision.storage.anchors import LogSigner
 from vision.storage.log_reader import read_log
 

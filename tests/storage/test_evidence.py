@@ -15,7 +15,7 @@ from vision.record.facts import EvidenceKept, Medium
 from vision.storage.backup import Copier, copy_missing
 from vision.storage.evidence import EvidenceLimits, EvidenceStore, file_name
 from vision.wire.commands import again
-from vision.wire.messages import Message
+from vision.wire.messages import Message, evidence_topic
 from vision.wire.session import advance
 
 DAY_MS = 86_400_000
@@ -33,7 +33,7 @@ def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
     kept = evidence_store.keep(KEPT, b"picture")
     picture = evidence_store.filled(standing_for(kept))
     assert picture.payload == b"picture"
-    prefix = picture.topic.removesuffix(KEPT.topic)
+    prefix = picture.topic.removesuffix(evidence_topic(KEPT))
     asked_for = evidence_store.filled(again(standing_for(kept), prefix))
     assert asked_for.payload == b"picture", "said again on request, it is the same"
     said = advance(session_of(header()), kept).messages[1]

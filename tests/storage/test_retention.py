@@ -17,7 +17,8 @@ from vision.commands.audit import NOT_PROVEN
 from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import Role, ShoeStarted
-from vision.record.chain import BrokenChainError, Record, verified
+from vision.record.chain import BrokenChainError, verified
+from vision.record.codec import Record
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import read_log, write_export
 from vision.storage.retention import LogLimits

@@ -47,29 +47,29 @@ from vision.game.outputs import (
 )
 from vision.metrics.counters import Metrics
 from vision.record.chain import (
-    GENESIS,
     BrokenChainError,
-    Record,
-    chain_hash,
     header_of,
     identity,
     record_from_line,
     record_line,
-    said_digest,
-    seal,
     verified,
 )
 from vision.record.codec import (
     EVENTS,
     FIELDS,
+    GENESIS,
+    Record,
     canonical,
+    chain_hash,
     event_from_json,
     event_to_json,
     fields_of,
     is_record,
+    said_digest,
+    seal,
     to_json,
 )
-from vision.record.facts import EMPTY, Fact, Hold, Medium, Nonce, Person, Register
+from vision.record.facts import Fact, Hold, Medium, Nonce, Person, Register
 from vision.wire.messages import (
     Message,
     MessageStream,
@@ -102,7 +102,7 @@ def stream() -> MessageStream:
 
 def published(output: Output) -> tuple[MessageStream, tuple[Message, ...]]:
     """Return the messages of an output, and the stream after them."""
-    return messages_of(stream(), output, EMPTY)
+    return messages_of(stream(), output)
 
 
 def hand(text: str, points: int, *, natural: bool = False, pair: bool = False) -> Hand:
@@ -335,7 +335,7 @@ def test_started_names_the_run_from_then_on() -> None:
     """The boot id, version and models of the run are in what follows."""
     started = Started(NOON, "b2", "2.0", ("detector sha256:12",))
     online = StatusChanged(NOON, state="online", boot="b2", why="")
-    after, (message,) = messages_of(stream().of_run(started), online, EMPTY)
+    after, (message,) = messages_of(stream().of_run(started), online)
     payload = json.loads(message.payload)
     assert (payload["boot"], payload["version"]) == ("b2", "2.0")
     assert payload["models"] == ["detector sha256:12"]

@@ -29,8 +29,8 @@ from vision.game.events import (
     Stopped,
 )
 from vision.game.outputs import AlertChanged, CoupResult, Output, Severity
-from vision.record.chain import BrokenChainError, Record, verified, verified_from
-from vision.record.codec import event_from_json
+from vision.record.chain import BrokenChainError, verified, verified_from
+from vision.record.codec import Record, event_from_json
 from vision.record.facts import EvidenceKept, Fact, Recorded, accepted
 from vision.storage.log_reader import Taken, Walk, read_log
 from vision.wire.session import Step

@@ -35,12 +35,12 @@ from vision.game.outputs import (
     ResultState,
     Severity,
 )
-from vision.record.facts import EvidenceKept, Hold, Medium, Shelf
+from vision.record.facts import EvidenceKept, Hold, Medium
 from vision.sight.geometry.plane import Frame, Image
 from vision.storage.backup import Copier
 from vision.storage.evidence import Doomed, EvidenceLimits, EvidenceStore, Why, file_name, folder_of
 from vision.wire.messages import Message, topic_level
-from vision.wire.session import TableSession
+from vision.wire.session import Shelf, TableSession
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
 NO_HASH = ""  # of a piece that is not written yet

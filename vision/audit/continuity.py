@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from vision.audit.verify import Found, Trust, audit
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import GENESIS, Record, is_stub
+from vision.record.chain import is_stub
+from vision.record.codec import GENESIS, Record
 from vision.record.facts import Fact
 from vision.storage.log_reader import (
     WHOLE,

@@ -30,8 +30,8 @@ from vision.audit.verify import (
 )
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
-from vision.record.chain import GENESIS, BrokenChainError, Record, record_from_line, record_line
-from vision.record.codec import canonical, event_from_json
+from vision.record.chain import BrokenChainError, record_from_line, record_line
+from vision.record.codec import GENESIS, Record, canonical, event_from_json
 from vision.record.facts import Anchored, EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name

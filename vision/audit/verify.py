@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from vision.access.command_gate import is_ordered, order_fault
 from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
-from vision.record.chain import BrokenChainError, Record
-from vision.record.codec import event_from_json
+from vision.record.chain import BrokenChainError
+from vision.record.codec import Record, event_from_json
 from vision.record.facts import Anchored, EvidenceKept, Fact, LogBegun
 from vision.storage.anchors import RingKey, fingerprint, is_signed
 from vision.storage.evidence import file_name

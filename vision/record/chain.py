@@ -1,4 +1,4 @@
-"""The hash chain of the log: what a record is, and how each record vouches for all before it.
+"""The hash chain of the log: how each record vouches for all before it, and verifying that.
 
 Record 0 is the header (which table, which rules); most others are one input event together with a
 digest of the messages that it gave. At the beginning of each shoe a checkpoint (`desk`) holds the
@@ -11,27 +11,15 @@ nobody takes records out who has not the key.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from vision.errors import ConfigurationError
-from vision.record.codec import canonical
+from vision.record.codec import GENESIS, Record, canonical, chain_hash
 from vision.record.facts import Anchored, anchor_content
 
 LOG_VERSION = "1.0"  # of the form of records and of the rules; a log of another is refused
-GENESIS = "0" * 64  # the hash before record 0
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One entry of the log: its number from 0, its canonical JSON body and its chain hash."""
-
-    number: int
-    body: str
-    hash: str
 
 
 class BrokenChainError(Exception):
@@ -41,22 +29,6 @@ class BrokenChainError(Exception):
         super().__init__(f"record {number}: {why}")
         self.number = number
         self.why = why
-
-
-def chain_hash(previous: str, body: str) -> str:
-    """Return the SHA-256 (64 hex digits) over the previous hash and this body."""
-    return hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
-
-
-def said_digest(lines: Iterable[str]) -> str:
-    """Return the SHA-256 (64 hex digits) over the messages of an event, a line each."""
-    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
-
-
-def seal(number: int, previous: str, content: Mapping[str, object]) -> Record:
-    """Make record `number` that follows the record whose hash is `previous`."""
-    body = canonical({"n": number, **content})
-    return Record(number, body, chain_hash(previous, body))
 
 
 def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]]]:

@@ -1,9 +1,9 @@
-"""Values as JSON and back, without loss: events in the log, the state in its checkpoints.
+"""What the log writes: values as JSON, without loss and back, in records of a hash each.
 
-The form follows the type hints. Cards are text (`As`), slots and other whole-number enumerations
-their names, the rest their words, tuples and sets lists. A dataclass or named tuple is an object of
-its fields: all of them for an event, only those that differ from their defaults in a checkpoint.
-What does not fit the types is refused.
+These are events and, in checkpoints, the state. The form follows the type hints. Cards are text,
+slots and other whole-number enumerations their names, the rest their words, tuples and sets lists.
+A dataclass or named tuple is an object of its fields: all of them for an event, only those that
+differ from their defaults in a checkpoint. What does not fit the types is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from fractions import Fraction
 from functools import cache
@@ -64,6 +65,36 @@ def _hashed(value: Any) -> object:
         names = (field.name for field in fields_of(type(value)))
         return {name: _hashed(getattr(value, name)) for name in names}
     return value
+
+
+# --- records -------------------------------------------------------------------------------------
+
+GENESIS = "0" * 64  # the hash before record 0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One entry of the log: its number from 0, its canonical JSON body and its chain hash."""
+
+    number: int
+    body: str
+    hash: str
+
+
+def chain_hash(previous: str, body: str) -> str:
+    """Return the SHA-256 (64 hex digits) over the previous hash and this body."""
+    return sha256(f"{previous}\n{body}".encode()).hexdigest()
+
+
+def said_digest(lines: Iterable[str]) -> str:
+    """Return the SHA-256 (64 hex digits) over the messages of an event, a line each."""
+    return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+def seal(number: int, previous: str, content: Mapping[str, object]) -> Record:
+    """Make record `number` that follows the record whose hash is `previous`."""
+    body = canonical({"n": number, **content})
+    return Record(number, body, chain_hash(previous, body))
 
 
 # --- events ---------------------------------------------------------------------------------------

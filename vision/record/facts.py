@@ -13,18 +13,13 @@ holds each order against the key that its giver had at that moment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event
-from vision.game.outputs import Alert, AlertChanged, AlertState, Output, Replied
-
-# Cards whose stills can prove an alert raised later; some 16 coups, more than any alert looks back.
-# A smaller number leaves late alerts without a picture, a larger one makes checkpoints longer.
-STILLS_REMEMBERED = 100
+from vision.game.outputs import Output, Replied
 
 
 class Medium(StrEnum):
@@ -32,21 +27,6 @@ class Medium(StrEnum):
 
     STILL = "still"
     CLIP = "clip"
-
-    @property
-    def level(self) -> str:
-        """The first level of its topic."""
-        return "evidence" if self is Medium.STILL else "clip"
-
-    @property
-    def mime(self) -> str:
-        """What its file is, as the web calls it."""
-        return "image/jpeg" if self is Medium.STILL else "video/x-msvideo"
-
-    @property
-    def suffix(self) -> str:
-        """The end of its file's name."""
-        return ".jpg" if self is Medium.STILL else ".avi"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +48,6 @@ class EvidenceKept(Event):
     order: int | None = None
     alert: str = ""
     complete: bool = True
-
-    @property
-    def topic(self) -> str:
-        """Where it is published, below the table's prefix."""
-        return f"{self.medium.level}/{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,108 +80,6 @@ def anchor_content(anchor: Anchored) -> dict[str, object]:
         "key": anchor.key,
         "signature": anchor.signature,
     }
-
-
-def evidence_content(kept: EvidenceKept) -> dict[str, object]:
-    """Return the content of `evidence`, which also stands for the picture where none can."""
-    return {
-        "id": kept.id,
-        "topic": kept.topic,
-        "kind": kept.medium.value,
-        "type": kept.medium.mime,
-        "shoe": kept.shoe,
-        "coup": kept.coup,
-        "order": kept.order,
-        "alert": kept.alert or None,
-        "sha256": kept.sha256,
-        "size": kept.size,
-        "complete": kept.complete,
-    }
-
-
-# --- the evidence at hand ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The stills of one card, a topic each, in the order in which they were taken."""
-
-    shoe: str
-    order: int
-    topics: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What proves one alert that is not closed; `order` is the card that gave rise to it."""
-
-    alert: str
-    shoe: str
-    coup: int
-    order: int | None
-    topics: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """The evidence on hand: of the last cards read, and of every alert that is not closed."""
-
-    shown: tuple[Shown, ...] = ()
-    proofs: tuple[Proof, ...] = ()
-
-    def of_card(self, shoe: str, order: int | None) -> tuple[str, ...]:
-        """Return the topics of that card's stills."""
-        found = (still.topics for still in self.shown if (still.shoe, still.order) == (shoe, order))
-        return next(found, ())
-
-    def of_alert(self, alert: str) -> tuple[str, ...]:
-        """Return the topics of what was kept when that alert was raised."""
-        return next((proof.topics for proof in self.proofs if proof.alert == alert), ())
-
-    def proof_of(self, alert: Alert) -> tuple[str, ...]:
-        """Return the topics of all that proves an alert: of its moment, and of its card."""
-        return self.of_alert(alert.id) or self.of_card(alert.shoe, alert.order)
-
-    def with_kept(self, kept: EvidenceKept) -> Shelf:
-        """Put a piece of evidence on the shelf."""
-        if kept.alert:
-            return self._with_proof(kept)
-        if kept.order is None:
-            return self
-        card = (kept.shoe, kept.order)
-        topics = (*self.of_card(*card), kept.topic)
-        others = (still for still in self.shown if (still.shoe, still.order) != card)
-        shown = (*others, Shown(kept.shoe, kept.order, topics))[-STILLS_REMEMBERED:]
-        proofs = tuple(
-            replace(proof, topics=(*proof.topics, kept.topic))
-            if (proof.shoe, proof.order) == card
-            else proof
-            for proof in self.proofs
-        )
-        return Shelf(shown, proofs)
-
-    def _with_proof(self, kept: EvidenceKept) -> Shelf:
-        before = self.of_alert(kept.alert)
-        closed_since = kept.medium is Medium.CLIP and kept.complete and not before
-        if kept.topic in before or closed_since:
-            return self
-        others = tuple(proof for proof in self.proofs if proof.alert != kept.alert)
-        topics = (*(before or self.of_card(kept.shoe, kept.order)), kept.topic)
-        proof = Proof(kept.alert, kept.shoe, kept.coup, kept.order, topics)
-        return replace(self, proofs=(*others, proof))
-
-    def after(self, outputs: Iterable[Output]) -> Shelf:
-        """Return the shelf without the proof of alerts that were closed just now."""
-        closed = {
-            output.alert.id
-            for output in outputs
-            if isinstance(output, AlertChanged) and output.alert.state is AlertState.CLOSED
-        }
-        left = tuple(proof for proof in self.proofs if proof.alert not in closed)
-        return replace(self, proofs=left)
-
-
-EMPTY = Shelf()
 
 
 # --- facts and the register -----------------------------------------------------------------------

@@ -20,9 +20,10 @@ from typing import Any
 from vision.errors import OutsideError
 from vision.files import make_folder, write_whole
 from vision.record.facts import EvidenceKept, Medium
-from vision.wire.messages import Message
+from vision.wire.messages import LEVELS, Message
 
 DELETED_AT_ONCE = 200  # files a minute, so that the table never waits; it writes fewer than 20
+SUFFIXES = {Medium.STILL: ".jpg", Medium.CLIP: ".avi"}  # the ends of files' names
 # The end of the name of a card's picture, as `c12` or `c12.2`; all else is evidence of an alert.
 OF_A_CARD = re.compile(r".*-c\d+(\.\d+)?\.[0-9a-f]{12}\.jpg")
 
@@ -71,7 +72,7 @@ def file_name(kept: EvidenceKept) -> str:
 
 
 def _name(day: str, name: str, sha256: str, medium: Medium) -> str:
-    return f"{day}/{name}.{sha256[:12]}{medium.suffix}"
+    return f"{day}/{name}.{sha256[:12]}{SUFFIXES[medium]}"
 
 
 def _day(at: int) -> str:
@@ -103,7 +104,7 @@ class EvidenceStore:
         A picture that is gone or was changed since is sent empty; its hash is published.
         """
         level = message.topic.split("/")[-2]
-        if level not in {medium.level for medium in Medium}:
+        if level not in LEVELS.values():
             return message
         return replace(message, payload=self._read(json.loads(message.payload)))
 

@@ -24,18 +24,14 @@ from typing import Any, Self
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.record.chain import (
-    GENESIS,
     LOG_VERSION,
     BrokenChainError,
-    Record,
     content_of,
     header_of,
     identity,
     linked,
-    said_digest,
-    seal,
 )
-from vision.record.codec import event_to_json
+from vision.record.codec import GENESIS, Record, event_to_json, said_digest, seal
 from vision.storage import retention
 from vision.storage.retention import TIME_TABLE, WRITE_TIME, ElapsedTime, LogLimits
 from vision.storage.sqlite import Database

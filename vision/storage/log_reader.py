@@ -19,16 +19,13 @@ from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.files import replacing
 from vision.record.chain import (
-    GENESIS,
     BrokenChainError,
-    Record,
     record_from_line,
     record_line,
-    said_digest,
     verified,
     verified_from,
 )
-from vision.record.codec import event_from_json
+from vision.record.codec import GENESIS, Record, event_from_json, said_digest
 from vision.record.facts import Anchored
 from vision.storage.log import MESSAGES, DamagedMessageError, messages_from
 from vision.storage.retention import listed

@@ -38,9 +38,7 @@ from vision.record.facts import (
     EvidenceKept,
     LogBegun,
     Medium,
-    Shelf,
     anchor_content,
-    evidence_content,
 )
 
 Content = dict[str, object]
@@ -52,7 +50,10 @@ BEGUN = "a new log was begun"
 # In messages that take no number of their own, where others of the same topic do.
 UNCOUNTED = {"counted": False}
 PREFIX = "casino/{site}/table/{table}/"
-PICTURES = tuple(f"{medium.level}/" for medium in Medium)  # how the topics of pictures begin
+# The first level of the topics of evidence, and what the web calls their files.
+LEVELS = {Medium.STILL: "evidence", Medium.CLIP: "clip"}
+TYPES = {Medium.STILL: "image/jpeg", Medium.CLIP: "video/x-msvideo"}
+PICTURES = tuple(f"{level}/" for level in LEVELS.values())  # how the topics of pictures begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +123,12 @@ class _Draft(NamedTuple):
 Sent = tuple[MessageStream, tuple[Message, ...]]
 
 
-def messages_of(stream: MessageStream, output: Output, shelf: Shelf) -> Sent:
+def messages_of(stream: MessageStream, output: Output, evidence: tuple[str, ...] = ()) -> Sent:
     """Return the messages that publish an output, and the stream after them.
 
-    `shelf` has the evidence of alerts.
+    `evidence` are the topics of what proves an alert.
     """
-    return _send(stream, _drafts(stream, output, shelf), output.at)
+    return _send(stream, _drafts(stream, output, evidence), output.at)
 
 
 def proof_messages(stream: MessageStream, proof: EvidenceKept | Anchored) -> Sent:
@@ -139,7 +140,9 @@ def proof_messages(stream: MessageStream, proof: EvidenceKept | Anchored) -> Sen
     if isinstance(proof, Anchored):
         return _send(stream, (_Draft("anchor", anchor_content(proof)),), proof.at)
     content = evidence_content(proof)
-    return _send(stream, (_Draft(proof.topic, content), _Draft("evidence", content)), proof.at)
+    return _send(
+        stream, (_Draft(evidence_topic(proof), content), _Draft("evidence", content)), proof.at
+    )
 
 
 def begun_messages(stream: MessageStream, begun: LogBegun) -> Sent:
@@ -188,7 +191,7 @@ def message_line(message: Message) -> str:
     return f'{{"topic":"{topic}","payload":{payload},"qos":{message.qos},"retain":{retain}}}'
 
 
-def _drafts(stream: MessageStream, output: Output, shelf: Shelf) -> tuple[_Draft, ...]:
+def _drafts(stream: MessageStream, output: Output, evidence: tuple[str, ...]) -> tuple[_Draft, ...]:
     match output:
         case CardSeen():
             return (_Draft("card", card_payload(output)),)
@@ -200,7 +203,7 @@ def _drafts(stream: MessageStream, output: Output, shelf: Shelf) -> tuple[_Draft
         case CoupsChanged():
             return (_Draft("roads", roads_content(output), retain=True),)
         case AlertChanged():
-            return _alert_drafts(shelf, output)
+            return _alert_drafts(output, evidence)
         case ShoeChanged():
             return (_Draft("shoe", shoe_payload(output), retain=True),)
         case StatusChanged():
@@ -213,8 +216,8 @@ def _drafts(stream: MessageStream, output: Output, shelf: Shelf) -> tuple[_Draft
             raise TypeError(f"no message is known for {type(output).__name__}")
 
 
-def _alert_drafts(shelf: Shelf, output: AlertChanged) -> tuple[_Draft, ...]:
-    content = alert_payload(output.alert, shelf.proof_of(output.alert))
+def _alert_drafts(output: AlertChanged, evidence: tuple[str, ...]) -> tuple[_Draft, ...]:
+    content = alert_payload(output.alert, evidence)
     own = f"alert/{topic_level(output.alert.id)}"
     if output.alert.state is AlertState.CLOSED:
         return (_Draft(own, content), _Draft(own, None, retain=True))
@@ -339,6 +342,28 @@ def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:
         "acknowledged_at": _moment(alert.acknowledged_at),
         "changed_at": iso(alert.changed_at),
         **({} if alert.odds is None else {"odds": float(f"{alert.odds:.3g}")}),
+    }
+
+
+def evidence_topic(kept: EvidenceKept) -> str:
+    """Return where a piece of evidence is published, below the table's prefix."""
+    return f"{LEVELS[kept.medium]}/{kept.id}"
+
+
+def evidence_content(kept: EvidenceKept) -> dict[str, object]:
+    """Return the content of `evidence`, which also stands for the picture where none can."""
+    return {
+        "id": kept.id,
+        "topic": evidence_topic(kept),
+        "kind": kept.medium.value,
+        "type": TYPES[kept.medium],
+        "shoe": kept.shoe,
+        "coup": kept.coup,
+        "order": kept.order,
+        "alert": kept.alert or None,
+        "sha256": kept.sha256,
+        "size": kept.size,
+        "complete": kept.complete,
     }
 
 

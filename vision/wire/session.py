@@ -11,7 +11,7 @@ or after what was pruned; whether that part is signed, the caller knows.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from vision.game.commands import Command
 from vision.game.coup.state import Table, new_table
 from vision.game.events import Event, Started
 from vision.game.fold.step import step
-from vision.game.outputs import AlertChanged, Output
+from vision.game.outputs import Alert, AlertChanged, AlertState, Output
 from vision.game.rules import Profile
 from vision.record.chain import BrokenChainError
 from vision.record.codec import (
@@ -30,26 +30,113 @@ from vision.record.codec import (
     rules_hash,
 )
 from vision.record.facts import (
-    EMPTY,
     NOTHING,
     Anchored,
     EvidenceKept,
     Fact,
     LogBegun,
+    Medium,
     Recorded,
     Register,
-    Shelf,
 )
 from vision.wire.messages import (
     Message,
     MessageStream,
     begun_messages,
+    evidence_topic,
     messages_of,
     proof_messages,
 )
 
 PROOFS = (EvidenceKept, Anchored)
 UNSEEN = (*PROOFS, LogBegun, Recorded)  # what proves or records, and is no event of the rules
+
+
+# Cards whose stills can prove an alert raised later; some 16 coups, more than any alert looks back.
+# A smaller number leaves late alerts without a picture, a larger one makes checkpoints longer.
+STILLS_REMEMBERED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The stills of one card, a topic each, in the order in which they were taken."""
+
+    shoe: str
+    order: int
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What proves one alert that is not closed; `order` is the card that gave rise to it."""
+
+    alert: str
+    shoe: str
+    coup: int
+    order: int | None
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The evidence on hand: of the last cards read, and of every alert that is not closed."""
+
+    shown: tuple[Shown, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+
+    def of_card(self, shoe: str, order: int | None) -> tuple[str, ...]:
+        """Return the topics of that card's stills."""
+        found = (still.topics for still in self.shown if (still.shoe, still.order) == (shoe, order))
+        return next(found, ())
+
+    def of_alert(self, alert: str) -> tuple[str, ...]:
+        """Return the topics of what was kept when that alert was raised."""
+        return next((proof.topics for proof in self.proofs if proof.alert == alert), ())
+
+    def proof_of(self, alert: Alert) -> tuple[str, ...]:
+        """Return the topics of all that proves an alert: of its moment, and of its card."""
+        return self.of_alert(alert.id) or self.of_card(alert.shoe, alert.order)
+
+    def with_kept(self, kept: EvidenceKept) -> Shelf:
+        """Put a piece of evidence on the shelf."""
+        if kept.alert:
+            return self._with_proof(kept)
+        if kept.order is None:
+            return self
+        card = (kept.shoe, kept.order)
+        topics = (*self.of_card(*card), evidence_topic(kept))
+        others = (still for still in self.shown if (still.shoe, still.order) != card)
+        shown = (*others, Shown(kept.shoe, kept.order, topics))[-STILLS_REMEMBERED:]
+        proofs = tuple(
+            replace(proof, topics=(*proof.topics, evidence_topic(kept)))
+            if (proof.shoe, proof.order) == card
+            else proof
+            for proof in self.proofs
+        )
+        return Shelf(shown, proofs)
+
+    def _with_proof(self, kept: EvidenceKept) -> Shelf:
+        before = self.of_alert(kept.alert)
+        closed_since = kept.medium is Medium.CLIP and kept.complete and not before
+        if evidence_topic(kept) in before or closed_since:
+            return self
+        others = tuple(proof for proof in self.proofs if proof.alert != kept.alert)
+        topics = (*(before or self.of_card(kept.shoe, kept.order)), evidence_topic(kept))
+        proof = Proof(kept.alert, kept.shoe, kept.coup, kept.order, topics)
+        return replace(self, proofs=(*others, proof))
+
+    def after(self, outputs: Iterable[Output]) -> Shelf:
+        """Return the shelf without the proof of alerts that were closed just now."""
+        closed = {
+            output.alert.id
+            for output in outputs
+            if isinstance(output, AlertChanged) and output.alert.state is AlertState.CLOSED
+        }
+        left = tuple(proof for proof in self.proofs if proof.alert not in closed)
+        return replace(self, proofs=left)
+
+
+EMPTY = Shelf()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +220,8 @@ def with_messages(
         stream = stream.of_run(event)
     messages: list[Message] = []
     for output in outputs:
-        stream, more = messages_of(stream, output, session.shelf)
+        evidence = session.shelf.proof_of(output.alert) if isinstance(output, AlertChanged) else ()
+        stream, more = messages_of(stream, output, evidence)
         messages += more
     shelf = session.shelf
     if any(isinstance(output, AlertChanged) for output in outputs):

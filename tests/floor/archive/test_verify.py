@@ -19,8 +19,7 @@ from vision.floor.archive import tables
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.writer import Received, Writer
-from vision.record.chain import seal
-from vision.record.codec import event_from_json
+from vision.record.codec import event_from_json, seal
 from vision.storage.anchors import make_keys
 from vision.storage.log_reader import read_log, write_export
 from vision.version import VERSION

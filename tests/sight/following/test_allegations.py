@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from vision.sight.following.allegations import Allegations
-from vision.sight.following.decisions import Account, SaidCard
+from vision.sight.following.decisions import Account, Allegations, SaidCard
 from vision.sight.following.world import GONE
 
 EMPTY, LIES = -3.0, 3.0

@@ -22,8 +22,8 @@ from typing import Any, Protocol
 
 from vision.errors import OutsideError
 from vision.floor.pair.house_store import AwayError, OvertakenError
-from vision.record.chain import GENESIS, LOG_VERSION, Record, seal
-from vision.record.codec import canonical, record_from_json, record_to_json
+from vision.record.chain import LOG_VERSION
+from vision.record.codec import GENESIS, Record, canonical, record_from_json, record_to_json, seal
 from vision.storage.log import Confirm, Store
 
 # Seconds that the table waits for the store at once; then it goes on and looks again at the next

@@ -35,9 +35,9 @@ from vision.game.coup.state import (
     Undo,
     lay_out,
 )
-from vision.game.coup.transition import Transition
+from vision.game.coup.transition import Transition, recount
 from vision.game.events import Role
-from vision.game.fold.shoe import begin, recount
+from vision.game.fold.shoe import begin
 from vision.game.outputs import AlertChanged
 
 # --- whether it can be done -----------------------------------------------------------------------

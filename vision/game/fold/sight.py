@@ -18,27 +18,25 @@ from vision.game.cards import Card
 from vision.game.coup.fault_table import KINDS
 from vision.game.coup.results import live
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Marks
-from vision.game.coup.transition import Transition
+from vision.game.coup.transition import Transition, check_cut_card, recount
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
 from vision.game.fold.shoe import (
     begin,
     burn_due,
-    burns,
-    check_cut_card,
     end_burn,
     ensure_shoe,
     judge_burn,
-    recount,
     take_ahead,
 )
 from vision.game.outputs import CoupLive, Deadline
+from vision.game.rules import BurnKind
 
 _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
 
 
 def coup_seen(transition: Transition, event: CoupSeen) -> None:
     """Replace what is known of a coup, or of the burn, by what sight believes now."""
-    shoe = ensure_shoe(transition)
+    shoe = transition.shoe if transition.shoe.name else ensure_shoe(transition)
     coup = transition.table.coup_of_sight(event.coup)
     known = coup is not None or event.coup == shoe.burn_sight
     if not known and event.coup != shoe.sight + 1:
@@ -315,7 +313,8 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
     table, shoe, cards = transition.table, transition.shoe, event.cards
     coup = table.coup
     other = bool(table.done) or (coup is not None and coup.sight != event.coup)
-    if not cards or not burns(transition) or (other and shoe.burn_sight != event.coup):
+    burns = transition.rules.burn.kind is not BurnKind.NONE
+    if not cards or not burns or (other and shoe.burn_sight != event.coup):
         return 0
     if other and table.coup_of_sight(event.coup) is None:
         return len(cards)

@@ -28,8 +28,15 @@ from vision.game.events import (
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.allegations import Allegations, Restart, rounded
-from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
+from vision.sight.following.decisions import (
+    Account,
+    Accounts,
+    Allegations,
+    Restart,
+    SaidCard,
+    lies,
+    rounded,
+)
 from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import (
     AsideEvidence,

@@ -12,7 +12,6 @@ import json
 import secrets
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -55,7 +54,7 @@ class Pictures:
     def filled(self, message: Message) -> Message:
         """Return the message as it is sent."""
         level = message.topic.split("/")[-2]
-        return replace(message, payload=bytes(SIZE)) if level == "evidence" else message
+        return message._replace(payload=bytes(SIZE)) if level == "evidence" else message
 
 
 class Watcher:

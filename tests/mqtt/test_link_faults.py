@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,7 +45,7 @@ def filled(message: Message) -> Message:
     if "/evidence/" not in message.topic or not message.payload:
         return message
     size = json.loads(message.payload)["size"]
-    return replace(message, payload=b'"' + b"x" * (size - 2) + b'"')
+    return message._replace(payload=b'"' + b"x" * (size - 2) + b'"')
 
 
 def write(store: Store, level: str, seq: int, *, retain: bool = False, **content: object) -> None:

@@ -1,9 +1,8 @@
 """Roads: bead plate, big road, the three derived roads, "ask the road", counts.
 
-A fold over the confirmed coups, `empty_roads().add(coup)`; `roads_of(coups)` goes on from what it
-drew last, and draws anew from where a coup was corrected. Void coups are not in the list, free
-hands are. Layout (columns and rows on the board, dragon tails) and meaning (streaks) are separate:
-derived roads look at streaks only.
+A fold over the confirmed coups, `empty_roads().add(coup)`: a coup adds cells, and changes none but
+the newest of the big road. Void coups are not in the list, free hands are. Layout (columns and rows
+on the board, dragon tails) and meaning (streaks) are separate: derived roads look at streaks only.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
 from typing import NamedTuple
 
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
 
-DEEPEST = 200  # coups drawn in one go: each asks for those before it, and Python limits how deep
 DEFAULT_ROWS = 6  # rows of a results board, as casinos draw it; a board may have more
 
 
@@ -110,6 +107,11 @@ class MarkRoad:
         same = bool(self.marks) and self.marks[-1] is mark
         return MarkRoad((*self.marks, mark), self.grid.again() if same else self.grid.turn())
 
+    def cell(self, index: int) -> dict[str, object]:
+        """Return a mark as it is published."""
+        column, row = self.grid.cells[index]
+        return {"col": column, "row": row, "mark": self.marks[index].value}
+
 
 @dataclass(frozen=True, slots=True)
 class Roads:
@@ -163,15 +165,36 @@ class Roads:
         streaks = self._streaks_with(winner)
         return {road: derived_mark(streaks, distance) for distance, road in enumerate(Derived, 1)}
 
+    def _asked(self, winner: Winner) -> dict[str, str | None]:
+        return {road.value: mark and mark.value for road, mark in self.ask(winner).items()}
+
     def counts(self) -> dict[str, int]:
         """Count the coups, what they ended as, pairs and coups with a natural."""
         won = [coup.winner for coup in self.coups]
         return {
             "coups": len(self.coups),
             **{winner.value: won.count(winner) for winner in Winner},
-            "punto_pair": sum(coup.punto_pair for coup in self.coups),
-            "banco_pair": sum(coup.banco_pair for coup in self.coups),
-            "natural": sum(coup.natural for coup in self.coups),
+            "punto_pair": sum([coup.punto_pair for coup in self.coups]),
+            "banco_pair": sum([coup.banco_pair for coup in self.coups]),
+            "natural": sum([coup.natural for coup in self.coups]),
+        }
+
+    def bead(self, index: int) -> dict[str, object]:
+        """Return a cell of the bead plate as it is published."""
+        return _shown(self.coups[index], divmod(index, self.rows))
+
+    def entry(self, index: int) -> dict[str, object]:
+        """Return a cell of the big road as it is published."""
+        return {**_shown(self.big[index], self.grid.cells[index]), "ties": self.ties[index]}
+
+    def summary(self) -> dict[str, object]:
+        """Return what is published of the roads beside their cells."""
+        sides = (Winner.BANCO, Winner.PUNTO)
+        return {
+            "rows": self.rows,
+            "leading_ties": self.leading_ties,
+            "ask": {side.value: self._asked(side) for side in sides},
+            "counts": self.counts(),
         }
 
 
@@ -183,15 +206,27 @@ def empty_roads(rows: int = DEFAULT_ROWS) -> Roads:
 
 def roads_of(coups: Iterable[RoadCoup], rows: int = DEFAULT_ROWS) -> Roads:
     """Return the roads of a list of confirmed coups, in the order in which they were dealt."""
-    coups = tuple(coups)
-    for end in range(DEEPEST, len(coups), DEEPEST):
-        _folded(coups[:end], rows)
-    return _folded(coups, rows)
+    roads = empty_roads(rows)
+    for coup in coups:
+        roads = roads.add(coup)
+    return roads
 
 
-@lru_cache(maxsize=8)  # a few tables, each with the shoe so far, some 20 kB
-def _folded(coups: tuple[RoadCoup, ...], rows: int) -> Roads:
-    return _folded(coups[:-1], rows).add(coups[-1]) if coups else empty_roads(rows)
+def roads_payload(roads: Roads) -> dict[str, object]:
+    """Return the content of the topic `roads`: plain dicts, lists, numbers and words.
+
+    `bead_plate` and `big_road` hold cells with column and row from 0, winner and marks; a cell of
+    the big road also says how many `ties` it carries. Cells of the derived roads hold a `mark`,
+    `red` or `blue`. `ask` has, for a next win of either side, the mark of each derived road or
+    null. `counts` are over all drawn coups.
+    """
+    derived = zip(Derived, roads.derived, strict=True)
+    return {
+        **roads.summary(),
+        "bead_plate": [roads.bead(index) for index in range(len(roads.coups))],
+        "big_road": [roads.entry(index) for index in range(len(roads.big))],
+        **{name.value: [road.cell(n) for n in range(len(road.marks))] for name, road in derived},
+    }
 
 
 def _shown(coup: RoadCoup, place: tuple[int, int]) -> dict[str, object]:
@@ -204,35 +239,3 @@ def _shown(coup: RoadCoup, place: tuple[int, int]) -> dict[str, object]:
         "banco_pair": coup.banco_pair,
         "natural": coup.natural,
     }
-
-
-def roads_payload(roads: Roads) -> dict[str, object]:
-    """Return the content of the topic `roads`: plain dicts, lists, numbers and words.
-
-    `bead_plate` and `big_road` hold cells with column and row from 0, winner and marks; a cell of
-    the big road also says how many `ties` it carries. Cells of the derived roads hold a `mark`,
-    `red` or `blue`. `ask` has, for a next win of either side, the mark of each derived road or
-    null. `counts` are over all drawn coups.
-    """
-    payload: dict[str, object] = {
-        "rows": roads.rows,
-        "bead_plate": [
-            _shown(coup, divmod(index, roads.rows)) for index, coup in enumerate(roads.coups)
-        ],
-        "big_road": [
-            {**_shown(coup, place), "ties": ties}
-            for coup, place, ties in zip(roads.big, roads.grid.cells, roads.ties, strict=True)
-        ],
-        "leading_ties": roads.leading_ties,
-    }
-    for name, road in zip(Derived, roads.derived, strict=True):
-        payload[name.value] = [
-            {"col": column, "row": row, "mark": mark.value}
-            for (column, row), mark in zip(road.grid.cells, road.marks, strict=True)
-        ]
-    payload["ask"] = {
-        side.value: {road.value: mark and mark.value for road, mark in roads.ask(side).items()}
-        for side in (Winner.BANCO, Winner.PUNTO)
-    }
-    payload["counts"] = roads.counts()
-    return payload

@@ -16,7 +16,6 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
@@ -325,7 +324,7 @@ class BulkSource:
 def copy_of(message: Message, prefix: str) -> Message:
     """Return the copy of a message of the table whose topics begin with `prefix`."""
     topic = message.topic.removeprefix(prefix)
-    return replace(message, topic=f"{prefix}{COPY}/{topic}", qos=0, retain=False)
+    return message._replace(topic=f"{prefix}{COPY}/{topic}", qos=0, retain=False)
 
 
 class CopySource:

@@ -17,6 +17,7 @@ from enum import Enum, IntEnum
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from vision.game import commands, events
@@ -32,6 +33,8 @@ EVENTS: dict[str, type[Event]] = {
 } | {kind.__name__: kind for kind in (EvidenceKept, Anchored, LogBegun, Recorded)}
 
 CARDS = {str(card): card for card in DECK}
+_TEXTS = tuple(CARDS)  # by class number
+_PLAIN = frozenset((int, str, bool, float, type(None)))  # what is JSON as it is
 
 
 _CANONICAL = json.JSONEncoder(
@@ -42,6 +45,12 @@ _CANONICAL = json.JSONEncoder(
 def canonical(value: object) -> str:
     """Return the one JSON text for a value: sorted keys, no spaces, UTF-8, no NaN."""
     return _CANONICAL.encode(value)
+
+
+def canonical_of(values: Mapping[str, object], texts: Mapping[str, str]) -> str:
+    """Return the canonical text of an object of these values, and of others written already."""
+    fields = {**{name: canonical(value) for name, value in values.items()}, **texts}
+    return "{" + ",".join([f'"{name}":{fields[name]}' for name in sorted(fields)]) + "}"
 
 
 def rules_hash(profile: Profile) -> str:
@@ -162,6 +171,8 @@ def is_record(kind: Any) -> bool:
 def to_json(value: Any) -> object:
     """Return a value as JSON; a record as its fields that differ from their defaults."""
     kind: Any = type(value)
+    if kind in _PLAIN:
+        return value
     writer = _writer(kind)
     return value if writer is None else writer(value)
 
@@ -170,11 +181,11 @@ def to_json(value: Any) -> object:
 def _writer(kind: Any) -> Callable[[Any], object] | None:
     """Return the function that makes JSON of a value of that type, `None` where it is JSON."""
     if issubclass(kind, Card):
-        return {card: text for text, card in CARDS.items()}.__getitem__
+        return lambda card: _TEXTS[card.index]
     if issubclass(kind, IntEnum):
-        return {member: member.name for member in kind}.__getitem__
+        return attrgetter("_name_")  # as `name` and `value`, which are functions of Python
     if issubclass(kind, Enum):
-        return {member: member.value for member in kind}.__getitem__
+        return attrgetter("_value_")
     if is_record(kind):
         return record_to_json
     if issubclass(kind, tuple | list):

@@ -106,7 +106,7 @@ class EvidenceStore:
         level = message.topic.split("/")[-2]
         if level not in LEVELS.values():
             return message
-        return replace(message, payload=self._read(json.loads(message.payload)))
+        return message._replace(payload=self._read(json.loads(message.payload)))
 
     def _read(self, content: dict[str, Any]) -> bytes:
         name = _name(content["at"][:10], content["id"], content["sha256"], Medium(content["kind"]))

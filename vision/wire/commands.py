@@ -205,4 +205,4 @@ def again(message: Message, prefix: str) -> Message:
     """Return the message under its topic for replays; `prefix` begins every topic of the table."""
     topic = message.topic.removeprefix(prefix)
     side = "public" if topic in PUBLIC else "restricted"
-    return dataclasses.replace(message, topic=f"{prefix}{REPLAY}/{side}/{topic}", retain=False)
+    return message._replace(topic=f"{prefix}{REPLAY}/{side}/{topic}", retain=False)

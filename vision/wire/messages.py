@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -30,9 +29,8 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
-from vision.game.roads import RoadCoup, roads_of, roads_payload
 from vision.game.wagers import Betting, winning_wagers
-from vision.record.codec import canonical, fields_of, to_json
+from vision.record.codec import canonical, canonical_of, fields_of, to_json
 from vision.record.facts import (
     Anchored,
     EvidenceKept,
@@ -40,6 +38,7 @@ from vision.record.facts import (
     Medium,
     anchor_content,
 )
+from vision.wire.road_texts import road_texts
 
 Content = dict[str, object]
 
@@ -56,8 +55,7 @@ TYPES = {Medium.STILL: "image/jpeg", Medium.CLIP: "video/x-msvideo"}
 PICTURES = tuple(f"{level}/" for level in LEVELS.values())  # how the topics of pictures begin
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One MQTT message; an empty payload on a retained topic clears it.
 
     `seq` orders the messages of a table and is the key of the outbox.
@@ -113,11 +111,15 @@ class MessageStream(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A message before it has its number; no content clears the topic."""
+    """A message before it has its number; no content clears the topic.
+
+    `texts` are fields of which the canonical text is there already.
+    """
 
     topic: str
     content: Mapping[str, object] | None
     retain: bool = False
+    texts: Mapping[str, str] | None = None
 
 
 Sent = tuple[MessageStream, tuple[Message, ...]]
@@ -201,7 +203,7 @@ def _drafts(stream: MessageStream, output: Output, evidence: tuple[str, ...]) ->
             content = result_payload(output, stream.betting)
             return (_Draft("coup/result", content, retain=True),)
         case CoupsChanged():
-            return (_Draft("roads", roads_content(output), retain=True),)
+            return (_Draft("roads", {"shoe": output.shoe}, True, road_texts(output)),)
         case AlertChanged():
             return _alert_drafts(output, evidence)
         case ShoeChanged():
@@ -240,17 +242,14 @@ def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message
     topic = stream.prefix + draft.topic
     if draft.content is None:
         return Message(topic, b"", 1, draft.retain, seq)
-    whole = {
-        "schema": SCHEMA,
-        "table": stream.table,
-        "boot": stream.boot,
-        "seq": seq,
-        "at": iso(at),
-        **({"term": stream.term} if stream.term else {}),
-        **({"term_proof": stream.term_proof} if stream.term_proof else {}),
-        **draft.content,
-    }
-    return Message(topic, canonical(whole).encode(), 1, draft.retain, seq)
+    own = {"schema": SCHEMA, "table": stream.table, "boot": stream.boot, "seq": seq, "at": iso(at)}
+    if stream.term:
+        own["term"] = stream.term
+    if stream.term_proof:
+        own["term_proof"] = stream.term_proof
+    whole = {**own, **draft.content}
+    text = canonical(whole) if draft.texts is None else canonical_of(whole, draft.texts)
+    return Message(topic, text.encode(), 1, draft.retain, seq)
 
 
 # --- contents -------------------------------------------------------------------------------------
@@ -261,8 +260,15 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 @lru_cache(maxsize=8)  # the messages of an event, and those of the one before, have one time
 def iso(at: int) -> str:
     """Return Unix milliseconds as UTC in ISO 8601 with milliseconds."""
-    moment = EPOCH + timedelta(milliseconds=at)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    minute, rest = divmod(at, 60_000)
+    second, thousandths = divmod(rest, 1_000)
+    return f"{_minute(minute)}:{second:02}.{thousandths:03}Z"
+
+
+@lru_cache(maxsize=8)  # most messages are of the minute of those before
+def _minute(minute: int) -> str:
+    moment = EPOCH + timedelta(minutes=minute)
+    return moment.isoformat(timespec="minutes").removesuffix("+00:00")
 
 
 def unix_ms(moment: str) -> int:
@@ -309,22 +315,6 @@ def live_payload(live: CoupLive) -> Content:
 def result_payload(result: CoupResult, betting: Betting) -> Content:
     """Return the content of `coup/result`; wagers only where there is a winner and were bets."""
     return {**_fields(result), "wagers": _wagers(result, betting)}
-
-
-def roads_content(changed: CoupsChanged) -> Content:
-    """Return the content of `roads`: of the coups that have a winner, free hands included."""
-    coups = [
-        RoadCoup(
-            result.coup,
-            result.winner,
-            punto_pair=result.punto.pair,
-            banco_pair=result.banco.pair,
-            natural=result.punto.natural or result.banco.natural,
-        )
-        for result in changed.coups
-        if result.winner is not None
-    ]
-    return {"shoe": changed.shoe, **roads_payload(roads_of(coups))}
 
 
 def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from vision.game.commands import Command
 from vision.game.coup.state import Table, new_table
@@ -139,8 +139,7 @@ class Shelf:
 EMPTY = Shelf()
 
 
-@dataclass(frozen=True, slots=True)
-class TableSession:
+class TableSession(NamedTuple):
     """A table and what is published of it: the stream, the evidence at hand.
 
     `register` is what the records come to.
@@ -152,8 +151,7 @@ class TableSession:
     register: Register = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What one event gave: the session after it, the outputs of the rules, the messages."""
 
     session: TableSession
@@ -211,10 +209,11 @@ def with_messages(
         return _advance_proof(session, event)
     if isinstance(event, LogBegun):
         stream, closing = begun_messages(session.stream, event)
-        return Step(replace(session, stream=stream, register=event.register), (), closing)
+        return Step(session._replace(stream=stream, register=event.register), (), closing)
     if isinstance(event, Recorded):
         stream = _with_proof(session.stream, event)
-        return Step(replace(session, stream=stream, register=session.register.after(event)), (), ())
+        register = session.register.after(event)
+        return Step(session._replace(stream=stream, register=register), (), ())
     stream = session.stream
     if isinstance(event, Started):
         stream = stream.of_run(event)
@@ -242,7 +241,7 @@ def _with_proof(stream: MessageStream, fact: Recorded) -> MessageStream:
 def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:
     stream, messages = proof_messages(session.stream, proof)
     shelf = session.shelf.with_kept(proof) if isinstance(proof, EvidenceKept) else session.shelf
-    return Step(replace(session, stream=stream, shelf=shelf), (), messages)
+    return Step(session._replace(stream=stream, shelf=shelf), (), messages)
 
 
 # --- checkpoints ----------------------------------------------------------------------------------

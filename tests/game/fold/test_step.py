@@ -60,7 +60,7 @@ from vision.game.outputs import (
 )
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
-from vision.wire.messages import roads_content
+from vision.wire.road_texts import road_texts
 
 AT = st.integers(0, 60_000)
 ORDER = st.integers(-8, 14)
@@ -242,9 +242,9 @@ def _standing(dealer: Dealer) -> list[tuple[object, ...]]:
     ]
 
 
-def _roads(dealer: Dealer) -> list[dict[str, object]]:
+def _roads(dealer: Dealer) -> list[dict[str, str]]:
     """Return the roads as they were last published, if they were."""
-    return [roads_content(changed) for changed in dealer.all(CoupsChanged)[-1:]]
+    return [road_texts(changed) for changed in dealer.all(CoupsChanged)[-1:]]
 
 
 @settings(max_examples=80, deadline=None)

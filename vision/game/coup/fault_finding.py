@@ -70,7 +70,7 @@ def card_faults(context: FaultContext) -> list[Fault]:
     missing_since = context.now - rules.unaccounted_after_ms
     found: list[Fault] = []
     for card in coup.cards:
-        if card.marks == NO_MARKS and not surplus:
+        if card.marks is NO_MARKS and not surplus:
             if card.card is None:
                 if waiting and card.out_at > missing_since:
                     continue

@@ -387,7 +387,7 @@ def _in_order(due: frozenset[Slot | None]) -> tuple[Slot, ...]:
 def lay_out(coup: Coup, rules: Rules) -> HandLayout:
     """Return the coup laid out by these rules."""
     cards = coup.cards
-    places = tuple([card.slot if card.marks == NO_MARKS else _ruled_place(card) for card in cards])
+    places = tuple([card.slot if card.marks is NO_MARKS else _ruled_place(card) for card in cards])
     hands = _assign(places, rules.deal_order)
     punto = tuple([cards[index] for index in hands.punto])
     banco = tuple([cards[index] for index in hands.banco])

@@ -299,7 +299,7 @@ def recount(
 ) -> None:
     """Count the faces of cards that took the place of others, of a coup or of the burn (`None`).
 
-    Evaluate that coup (`show`: see `evaluate`), and others that this concerns.
+    Evaluate that coup, as it is now (`show`: see `evaluate`), and others that this concerns.
     """
     faces = [
         [card.face for card in cards if card.marks.fate != "carried"] for cards in (before, after)
@@ -313,7 +313,8 @@ def recount(
         if where is not None and (coup is None or where.number != coup.number):
             transition.evaluate(where)
     if changed:
-        _check_order(transition, min((card.order for card in after), default=0))
+        cards = after if coup is None else coup.cards
+        _check_order(transition, min([card.order for card in cards], default=0))
 
 
 def _count(

@@ -28,8 +28,10 @@ EVERY_DEADLINE = (*BEFORE_NEXT_COUP, Deadline.SHOE_END)
 
 def ensure_shoe(transition: Transition) -> Shoe:
     """Return the shoe in use; where none was announced, take one to be in use already."""
-    if not transition.shoe.name:
-        start_shoe(transition, "", watch_burn=False, partial=True)
+    shoe = transition.shoe
+    if shoe.name:
+        return shoe
+    start_shoe(transition, "", watch_burn=False, partial=True)
     return transition.shoe
 
 

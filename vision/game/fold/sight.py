@@ -13,6 +13,7 @@ has one that began with a card carried over by order until sight begins one too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from vision.game.cards import Card
 from vision.game.coup.fault_table import KINDS
@@ -96,11 +97,12 @@ def _replace(
         coup = take_ahead(transition, coup)
     gone = coup.cleared_at is not None and before.cleared_at is None and coup.over_at is None
     transition.set_coup(coup)
-    _count(transition, before, coup)
-    _report_cards(transition, coup.number, before.cards, coup.cards)
-    show = coup.cleared_at is None and _layout_facts(before) != _layout_facts(coup)
+    changed = _changed(before.cards, coup.cards)
+    _count(transition, before, coup, changed)
+    _report_cards(transition, coup.number, changed)
+    show = coup.cleared_at is None and _layout_facts(changed.old) != _layout_facts(changed.new)
     shown = show and _shown(transition, before)
-    recount(transition, coup, before.cards, coup.cards, show=shown)
+    recount(transition, coup, *changed, show=shown)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
     if gone:
@@ -117,7 +119,10 @@ def _with_cards(
     at, gate = event.at, transition.rules.confidence_gate
     present = [card for card in cards if card.life is not Life.RETURNED]
     partners = _partners(before.cards, present)
-    dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
+    dealt = [
+        old if old is not None and _is_same(card, old) else _dealt(card, old, at, gate)
+        for card, old in zip(present, partners, strict=True)
+    ]
     if len(before.cards) > len(partners) - partners.count(None):
         for card in before.cards:
             if card not in partners:
@@ -180,8 +185,6 @@ def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[De
 
 def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
     """Return a card as sight believes it, with what was ordered of the one that it was."""
-    if old is not None and _is_same(seen, old):
-        return old
     marks = NO_MARKS if old is None else old.marks
     clash = None if old is None or seen.card is None else marks.clash
     if (
@@ -214,19 +217,20 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
 
 def _is_same(seen: SeenCard, old: DealtCard) -> bool:
     """Whether sight believes nothing else of that card than it did."""
+    marks, life = old.marks, seen.life
     return (
-        (old.removed_at is not None) == (seen.life is Life.REMOVED)
-        and (old.placed_at is not None) == _rests(seen)
-        and (seen.card is not None or old.marks.clash is None)
+        old.slot is seen.slot
+        and old.face_up == seen.face_up
+        and old.confidence == seen.confidence
         and old.order == seen.order
         and old.out_at == seen.out_at
-        and old.slot is seen.slot
-        and old.face_up == seen.face_up
-        and old.card == seen.card
-        and old.confidence == seen.confidence
-        and old.second == seen.second
-        and old.marks.declined == seen.declined
-        and old.marks.switched == seen.switched
+        and (old.removed_at is not None) == (life is Life.REMOVED)
+        and (old.card is seen.card or old.card == seen.card)
+        and (old.second is seen.second or old.second == seen.second)
+        and (old.placed_at is not None) == _rests(seen)
+        and (seen.card is not None or marks.clash is None)
+        and marks.declined == seen.declined
+        and (marks.switched is seen.switched or marks.switched == seen.switched)
     )
 
 
@@ -253,6 +257,8 @@ def _keep(dealt: list[DealtCard], card: DealtCard, carried: int) -> None:
 
 def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
     """Return when the last card that counts was taken away, `None` while one lies."""
+    if not [card for card in coup.cards if card.removed_at is not None]:
+        return None
     seen = [
         card
         for card in coup.cards
@@ -275,9 +281,9 @@ def _shown(transition: Transition, coup: Coup) -> CoupLive:
     return live(coup, transition.lay_out(coup), transition.shoe.name, transition.at)
 
 
-def _layout_facts(coup: Coup) -> list[tuple[Slot | None, Card | None, Marks]]:
+def _layout_facts(cards: Iterable[DealtCard]) -> list[tuple[Slot | None, Card | None, Marks]]:
     """Return what of each card decides how it lies and what it counts."""
-    return [(card.slot, card.face, card.marks) for card in coup.cards]
+    return [(card.slot, card.face, card.marks) for card in cards]
 
 
 def _left_since(before: Coup, after: Coup) -> bool:
@@ -346,7 +352,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     )
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)
-        _count(transition, coup, coup._replace(cards=(), back=()))
+        _count(transition, coup, coup._replace(back=()), _Changed(coup.cards, ()))
         before = (*before, *coup.cards)
         transition.coup = coup = None
     elif after == before:
@@ -361,10 +367,10 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
         burn_sight=event.coup,
         sight=max(shoe.sight, event.coup),
     )
-    numbers = Coup(0, event.at, event.at)
-    _count(transition, numbers._replace(cards=before), numbers._replace(cards=after))
-    _report_cards(transition, 0, before, after)
-    recount(transition, None, before, after)
+    burn, changed = Coup(0, event.at, event.at), _Changed(before, after)
+    _count(transition, burn, burn, changed)
+    _report_cards(transition, 0, changed)
+    recount(transition, None, *changed)
     if not burning:
         judge_burn(transition)
     transition.report_shoe()
@@ -373,16 +379,35 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
 # --- what both have in common ---------------------------------------------------------------------
 
 
-def _count(transition: Transition, before: Coup, after: Coup) -> None:
+class _Changed(NamedTuple):
+    """The cards that took the place of others: nothing else is to be counted or reported."""
+
+    old: tuple[DealtCard, ...]
+    new: tuple[DealtCard, ...]
+
+
+def _changed(old: tuple[DealtCard, ...], new: tuple[DealtCard, ...]) -> _Changed:
+    """Leave out the cards before and behind all those that changed."""
+    first, last, behind = 0, min(len(old), len(new)), len(new) - len(old)
+    while first < last and old[first] is new[first]:
+        first += 1
+    end = len(old)
+    while end > first and end + behind > first and old[end - 1] is new[end + behind - 1]:
+        end -= 1
+    return _Changed(old[first:end], new[first : end + behind])
+
+
+def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -> None:
     """Count the cards that are out of the shoe."""
-    if _count_facts(before) == _count_facts(after):
+    same = before.first == after.first and before.back == after.back
+    if same and _orders(cards.old) == _orders(cards.new):
         return
     table, shoe = transition.table, transition.shoe
     orders = [card.order for card in shoe.burned]
     for coup in table.latest:
         orders += [coup.first - 1, *coup.back, *[card.order for card in coup.cards]]
     last = max(orders, default=0)
-    more = _seen(after) - _seen(before)
+    more = _seen(cards.new) - _seen(cards.old)
     back = len(after.back) - len(before.back)
     if more or back or last != shoe.last:
         transition.shoe = shoe._replace(
@@ -393,22 +418,18 @@ def _count(transition: Transition, before: Coup, after: Coup) -> None:
         )
 
 
-def _count_facts(coup: Coup) -> tuple[object, ...]:
-    """Return what of a coup decides how many cards are out of the shoe."""
-    return (coup.first, coup.back, [(card.order, card.marks.fate) for card in coup.cards])
+def _orders(cards: Iterable[DealtCard]) -> list[tuple[int, str]]:
+    """Return what of cards decides how many are out of the shoe."""
+    return [(card.order, card.marks.fate) for card in cards]
 
 
-def _seen(coup: Coup) -> int:
-    return len([card for card in coup.cards if card.order > 0 and card.marks.fate != "carried"])
+def _seen(cards: Iterable[DealtCard]) -> int:
+    return len([card for card in cards if card.order > 0 and card.marks.fate != "carried"])
 
 
-def _report_cards(
-    transition: Transition, number: int, before: Iterable[DealtCard], after: Iterable[DealtCard]
-) -> None:
+def _report_cards(transition: Transition, number: int, cards: _Changed) -> None:
     """Report to surveillance what is another thing now of each card, by its order."""
-    old, new = ({card.order: card for card in cards if card.order > 0} for cards in (before, after))
-    if old == new:
-        return
+    old, new = ({card.order: card for card in side if card.order > 0} for side in cards)
     for order in sorted(old.keys() - new.keys()):
         elsewhere = any(card.order == order for card in transition.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:

@@ -37,13 +37,13 @@ from vision.inference.load import ModelSet, Runtime, open_models
 from vision.inference.self_test import SelfTest
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck, Look
-from vision.sight.detection.detector import Kind
+from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches, watched
 from vision.sight.geometry.plane import Frame, Image
-from vision.sight.motion_gate import MotionGate, PartGate
+from vision.sight.motion_gate import MotionGate, Part, PartGate
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
@@ -52,6 +52,9 @@ from vision.sight.reading.faces import FaceReader
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]
 # patience_s`. Shorter costs time only; longer, and a single bad picture decides.
 CHECK_EVERY_MS = 500
+# For so long, ms, the boxes found in a picture stand while nothing changes where they are looked
+# for. Longer, and a card that the detector overlooks once is missed for so long; shorter costs time.
+SAME_MS = 300
 
 
 def layout_of(config: TableConfig) -> Image | None:
@@ -113,7 +116,10 @@ class SightPipeline:
         self._mouth = MouthSight(view, models.mouth)
         self._size = (self._camera.width, self._camera.height)
         self._window = self._detector.window(watched(view), *self._size)
-        self._mouth_gate = PartGate(self._gate, mouth_outline(view), self._size)
+        self._mouth_gate = PartGate(Part(self._gate, mouth_outline(view), self._size))
+        self._area = Part(self._gate, watched(view), self._size)
+        self._found: tuple[Detection, ...] = ()
+        self._found_at = 0
         self._mouth_values = np.zeros(0, np.float32)
         self._patches = PlacePatches(view)
         self._face_check = FaceCheck(models.classifier, view)
@@ -206,10 +212,18 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        found = self._detector.glance(frame.image, LEAST_SCORE, self._window)
+        found = self._boxes(frame)
         checked = self._face_check(frame, found)
         self._fresh_looks += checked.looks
         return Sight(frame.image, checked.detections, self._patches(frame.image))
+
+    def _boxes(self, frame: Frame) -> tuple[Detection, ...]:
+        """Return what the detector finds; what has not changed since it looked shows the same."""
+        if self._area.changed() or not 0 <= frame.at - self._found_at < SAME_MS:
+            self._found = self._detector.glance(frame.image, LEAST_SCORE, self._window)
+            self._found_at = frame.at
+            self._area.keep()
+        return self._found
 
     def _drawn(self, at: int, sight: Sight, events: Sequence[Event]) -> SightView:
         hands = tuple(box for box in sight.boxes if box.kind is Kind.HAND)

@@ -129,35 +129,51 @@ def _median(cells: NDArray[np.float32]) -> float:
     return float(few[few.size // 2])
 
 
-class PartGate:
-    """Say whether a part of the picture is worth a look: it changed, or it is time for one."""
+class Part:
+    """A part of what a gate is shown, to be compared with how it looked before."""
 
     def __init__(self, gate: MotionGate, outline: Points, size: tuple[int, int]) -> None:
         """Watch what a gate is shown within an outline (n x 2 px) of pictures of that size."""
         self._gate = gate
         self._outline = outline / np.asarray(size, np.float32)
-        self._part = np.s_[0:0, 0:0]
-        self._shown: NDArray[np.float32] | None = None
-        self._looked_at = 0
-        self._stirred_at = 0
+        self._cells = np.s_[0:0, 0:0]
+        self._kept: NDArray[np.float32] | None = None
 
-    def due(self, at: int) -> bool:
-        """Return whether to look at the frame that the gate took last, at `at` ms."""
-        now = self._gate.thumbnail
-        shown, part = self._shown, self._part
-        if shown is None or shown.shape != now.shape:
-            self._part, self._stirred_at = self._cells(now.shape), at
-        elif self._gate.differs(shown[part], now[part]):
-            self._stirred_at = at
-        stirred = 0 <= at - self._stirred_at < STIRRED_MS
-        if not stirred and 0 <= at - self._looked_at < QUIET_MS:
-            return False
-        self._shown, self._looked_at = now, at
-        return True
+    def changed(self) -> bool:
+        """Whether the frame that the gate took last differs there from the one that was kept."""
+        now, kept = self._gate.thumbnail, self._kept
+        if kept is None or kept.shape != now.shape:
+            self._cells = self._cells_of(now.shape)
+            return True
+        return self._gate.differs(kept[self._cells], now[self._cells])
 
-    def _cells(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
+    def keep(self) -> None:
+        """Keep how it looks in the frame that the gate took last."""
+        self._kept = self._gate.thumbnail
+
+    def _cells_of(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
         """Return the rows and columns of a thumbnail that show the part, and a cell about it."""
         size = np.array((shape[1], shape[0]))
         low = np.clip(np.floor(self._outline.min(axis=0) * size) - 1, 0, size - 1).astype(int)
         high = np.clip(np.ceil(self._outline.max(axis=0) * size) + 1, 1, size).astype(int)
         return slice(low[1], high[1]), slice(low[0], high[0])
+
+
+class PartGate:
+    """Say whether a part of the picture is worth a look: it changed, or it is time for one."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._looked_at = 0
+        self._stirred_at = 0
+
+    def due(self, at: int) -> bool:
+        """Return whether to look at the frame that the gate took last, at `at` ms."""
+        if self._part.changed():
+            self._stirred_at = at
+        stirred = 0 <= at - self._stirred_at < STIRRED_MS
+        if not stirred and 0 <= at - self._looked_at < QUIET_MS:
+            return False
+        self._part.keep()
+        self._looked_at = at
+        return True

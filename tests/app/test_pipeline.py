@@ -31,6 +31,7 @@ class Models:
     def __init__(self) -> None:
         self.sure = 0.7
         self.looks = 0
+        self.glances = 0
 
     def window(self, _: Points, width: int, height: int) -> Window:
         """Return the whole picture."""
@@ -38,6 +39,7 @@ class Models:
 
     def glance(self, _: Image, least: float, __: Window) -> tuple[Detection, ...]:
         """Return what lies on the stage."""
+        self.glances += 1
         return tuple(box for box in STAGE.detections() if box.score >= least)
 
     def outlined(self, _: Image, boxes: Sequence[Detection]) -> Sequence[Detection]:
@@ -123,6 +125,25 @@ def test_looks_reach_the_trend_of_reading() -> None:
     models.sure = 0.3
     codes = [event.code for event in shown(sight, range(100, 200)) if isinstance(event, Noticed)]
     assert codes == ["READING_POOR"]
+
+
+def test_detector_is_asked_again_where_something_changed() -> None:
+    """Of looks at a picture that stays the same it is asked for a few, and at once of another."""
+    models = Models()
+    sight = pipeline(models)
+    shown(sight, range(20))
+    image, looked, asked = STAGE.picture().image, sight.looked, models.glances
+    for index in range(20, 28):
+        sight.see(Frame(image, index * FRAME_MS, index))
+    assert sight.looked - looked == 8
+    assert models.glances - asked <= 4
+    for index in range(28, 32):
+        asked = models.glances
+        middle = image[100:260, 200:440]
+        sight.see(Frame(np.ascontiguousarray(image), index * FRAME_MS, index))
+        image = image.copy()
+        image[100:260, 200:440] = 255 - middle
+        assert models.glances - asked == (index > 28)
 
 
 def test_dark_picture_is_not_looked_at_from_the_first_on() -> None:

@@ -41,7 +41,7 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
-from vision.sight.following.places import LEAST_SCORE, PlacePatches, watched
+from vision.sight.following.places import LEAST_SCORE, PlacePatches, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, Part, PartGate
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -52,8 +52,8 @@ from vision.sight.reading.faces import FaceReader
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]
 # patience_s`. Shorter costs time only; longer, and a single bad picture decides.
 CHECK_EVERY_MS = 500
-# For so long, ms, the boxes found in a picture stand while nothing changes where they are looked
-# for. Longer, and a card that the detector overlooks once is missed for so long; shorter costs time.
+# For so long, ms, boxes that were found stand while nothing changes where they are looked for.
+# Longer, and a card that the detector overlooks once is missed for so long; shorter costs time.
 SAME_MS = 300
 
 
@@ -118,6 +118,7 @@ class SightPipeline:
         self._window = self._detector.window(watched(view), *self._size)
         self._mouth_gate = PartGate(Part(self._gate, mouth_outline(view), self._size))
         self._area = Part(self._gate, watched(view), self._size)
+        self._slots = Part(self._gate, slot_corners(view), self._size)
         self._found: tuple[Detection, ...] = ()
         self._found_at = 0
         self._mouth_values = np.zeros(0, np.float32)
@@ -218,11 +219,16 @@ class SightPipeline:
         return Sight(frame.image, checked.detections, self._patches(frame.image))
 
     def _boxes(self, frame: Frame) -> tuple[Detection, ...]:
-        """Return what the detector finds; what has not changed since it looked shows the same."""
-        if self._area.changed() or not 0 <= frame.at - self._found_at < SAME_MS:
+        """Return what the detector finds; what has not changed since it looked shows the same.
+
+        While no card is on its way and all are read, a hand beside the slots says nothing.
+        """
+        part = self._area if self._follower.waiting else self._slots
+        if part.changed() or not 0 <= frame.at - self._found_at < SAME_MS:
             self._found = self._detector.glance(frame.image, LEAST_SCORE, self._window)
             self._found_at = frame.at
             self._area.keep()
+            self._slots.keep()
         return self._found
 
     def _drawn(self, at: int, sight: Sight, events: Sequence[Event]) -> SightView:

@@ -143,13 +143,13 @@ class Part:
         """Whether the frame that the gate took last differs there from the one that was kept."""
         now, kept = self._gate.thumbnail, self._kept
         if kept is None or kept.shape != now.shape:
-            self._cells = self._cells_of(now.shape)
             return True
         return self._gate.differs(kept[self._cells], now[self._cells])
 
     def keep(self) -> None:
         """Keep how it looks in the frame that the gate took last."""
         self._kept = self._gate.thumbnail
+        self._cells = self._cells_of(self._kept.shape)
 
     def _cells_of(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
         """Return the rows and columns of a thumbnail that show the part, and a cell about it."""

@@ -282,6 +282,11 @@ def watched(view: TableView) -> Points:
     return view.homography.to_px((areas[:, None] + ways).reshape(-1, 2))
 
 
+def slot_corners(view: TableView) -> Points:
+    """Return the corners of all slots in the picture (n x 2 px)."""
+    return view.homography.to_px(np.concatenate([*view.slots.values()]).astype(np.float32))
+
+
 def _upright(area: Points) -> Points:
     """Return the corners (4 x 2 mm) of the smallest box round a slot, from a short side on."""
     box = cv2.boxPoints(cv2.minAreaRect(np.asarray(area, np.float32)))

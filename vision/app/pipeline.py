@@ -43,7 +43,7 @@ from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
-from vision.sight.motion_gate import MotionGate, Part, PartGate
+from vision.sight.motion_gate import MotionGate, PartGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
@@ -116,9 +116,9 @@ class SightPipeline:
         self._mouth = MouthSight(view, models.mouth)
         self._size = (self._camera.width, self._camera.height)
         self._window = self._detector.window(watched(view), *self._size)
-        self._mouth_gate = PartGate(Part(self._gate, mouth_outline(view), self._size))
-        self._area = Part(self._gate, watched(view), self._size)
-        self._slots = Part(self._gate, slot_corners(view), self._size)
+        self._mouth_gate = PartGate(WatchedPart(self._gate, mouth_outline(view), self._size))
+        self._area = WatchedPart(self._gate, watched(view), self._size)
+        self._slots = WatchedPart(self._gate, slot_corners(view), self._size)
         self._found: tuple[Detection, ...] = ()
         self._found_at = 0
         self._mouth_values = np.zeros(0, np.float32)

@@ -129,7 +129,7 @@ def _median(cells: NDArray[np.float32]) -> float:
     return float(few[few.size // 2])
 
 
-class Part:
+class WatchedPart:
     """A part of what a gate is shown, to be compared with how it looked before."""
 
     def __init__(self, gate: MotionGate, outline: Points, size: tuple[int, int]) -> None:
@@ -162,7 +162,7 @@ class Part:
 class PartGate:
     """Say whether a part of the picture is worth a look: it changed, or it is time for one."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: WatchedPart) -> None:
         self._part = part
         self._looked_at = 0
         self._stirred_at = 0

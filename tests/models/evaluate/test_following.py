@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from models.evaluate.broken_streams import BROKEN
-from models.evaluate.film_truth import read_truth
+from models.evaluate.film_truth import NEVER, read_truth
 from models.evaluate.fit_following import (
+    NOTHING,
     counted,
     edge_states,
     edge_symbols,
@@ -22,7 +24,7 @@ from models.evaluate.following import Tally, curve, decode, judge, merge
 from models.evaluate.streams import Film, Stream
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, SymbolTable
+from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, PLACE_MS, SymbolTable
 from vision.sight.following.places import PATCH, SYMBOLS
 from vision.sight.geometry.plane import Homography, TableView
 
@@ -92,6 +94,28 @@ def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:
     merge(both, tally)
     assert both.right == 6
     assert "0 of 6" in curve(both)
+
+
+def test_run_in_a_slot_is_counted_by_its_length(film: Film) -> None:
+    """Six slots that are bare all the time are six runs, each of its own weight."""
+    bare = replace(film.stream, boxes=[[] for _ in film.stream.looks])
+    counts = counted([Film(bare, replace(film.truth, coups=()))])["slots"]
+    assert counts.sum() == pytest.approx(6 * np.log1p(film.stream.looks[-1] / PLACE_MS))
+
+
+@pytest.mark.parametrize(("away_ms", "counts"), [(150, True), (1000, False)])
+def test_card_that_was_lifted_is_not_one_that_is_overlooked(
+    film: Film, away_ms: int, *, counts: bool
+) -> None:
+    """Nothing found of a card that lies face down for long says nothing of such cards."""
+    coup = film.truth.coups[0]
+    truth = replace(film.truth, coups=(replace(coup, cards=(replace(coup.cards[0], face=NEVER),)),))
+    boxes = [
+        [] if 4000 <= at < 4000 + away_ms else found
+        for at, found in zip(film.stream.looks, film.stream.boxes, strict=True)
+    ]
+    shares = counted([Film(replace(film.stream, boxes=boxes), truth)])["slots"]
+    assert bool(shares[1, :NOTHING].any()) is counts
 
 
 @pytest.mark.parametrize("kind", sorted(BROKEN))

@@ -77,6 +77,28 @@ def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     assert found[Lip.RETURNING] > found[Lip.EMERGING]
 
 
+def test_edge_that_is_hardly_seen_says_little_of_its_way() -> None:
+    """The way of an edge counts as far as the network sees a card partly out."""
+    told = []
+    for partly in (6.0, 0.0):
+        lip = LipEvidence(_table())
+        lip.take(_wholly(1.2), 0)
+        found = lip.take([0.0, partly, 0.0, 0.7, *_wholly(0.7)[4:]], 100)
+        told.append(found[Lip.RETURNING] - found[Lip.EMERGING])
+    sure, unsure = told
+    assert 0 < unsure < sure / 2
+
+
+def test_card_held_before_the_shoe_may_change_its_looks_five_times_a_second() -> None:
+    """A second before the shoe is as likely as five tosses of a coin, at any rate of pictures."""
+    for every in (20, 50):
+        lip = LipEvidence(_table())
+        lip.take(_wholly(1.2), 0)
+        found = [lip.take(_wholly(1.2), at) for at in range(every, 1001, every)]
+        held = sum(values[Lip.LINGERS] - values[Lip.CLEAR] for values in found)
+        assert held == pytest.approx(5 * np.log(1 / 2), rel=0.01)
+
+
 @pytest.mark.parametrize(("backs", "noticed"), [(-5.0, 1), (2.9, 0)], ids=["plain", "like faces"])
 def test_face_in_the_mouth_is_unlike_the_backs_before_it(backs: float, noticed: int) -> None:
     """A deck whose backs look like faces in the mouth exposes none of its cards."""

@@ -49,9 +49,10 @@ NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -2.0, 3.0
 # that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
 # overlooked in one of ten.
 ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
-# A card that is held or turned before the shoe looks partly or wholly out by turns, ln of 1 in 2.
-# At 0, a second draw is taken for it; lower, what it shows is a card pushed back and drawn anew.
-LINGERS = math.log(1 / 2)
+# A card that is held or turned before the shoe looks partly or wholly out by turns, with 1 in 2
+# each for some 0.2 s. If it changed never, a second draw would be taken for it; if it did in each
+# picture, it would seem to be pushed back and drawn anew.
+LINGERS = math.log(1 / 2) * MOUTH_MS / 200
 # From this probability on the lip shows the cut card, or a card that is out.
 CUT = 0.9
 # For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
@@ -136,18 +137,19 @@ class LipEvidence:
         logits = np.asarray(values, np.float64)
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
-        phases = _log_mixed(_softmax(logits[:3]), MOUTH_FLAT)
-        edge = self._edge.look(logits, at)
+        shares = _softmax(logits[:3])
+        phases = _log_mixed(shares, MOUTH_FLAT)
+        edge, seen = self._edge.look(logits, at), float(shares[1])
         cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
         two = float(np.clip(logits[9], -MOST_SAID, MOST_SAID))
         rest, partly, wholly = (float(p) for p in phases)
         found = np.array([
             rest,
-            partly + self._out[0, edge],
-            partly + self._out[1, edge],
+            partly + seen * self._out[0, edge],
+            partly + seen * self._out[1, edge],
             wholly,
             wholly,
-            partly + self._returns[edge],
+            partly + seen * self._returns[edge],
             rest,
             max(partly, wholly) + cut,
             wholly + two,

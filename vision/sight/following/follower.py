@@ -280,8 +280,8 @@ class Follower:
                 if look.box is not None and look.box.score >= STRONG
             )
         )
-        if self.accounts.open:
-            self._first = None
+        if any(not card.found for account in self.accounts.open for card in account.cards):
+            self._first = None  # one came out
         elif at - self._begun_at >= BEGUN_MS:
             seen, self._first = self._first, None
             least = BEGUN_SHARE * len(seen)

@@ -33,14 +33,16 @@ from vision.sight.following.world import (
 )
 from vision.sight.reading.faces import Face
 
-# From these probabilities on it is said that a card is out, that it lies in a slot, and that a
-# coup's layout is known. A card that was said to be out is withdrawn below 1 - OUT.
-OUT, PLACED, LAID = 0.97, 0.99, 0.99
+# From these probabilities on it is said that a card is out, and how a coup lies: 50 to 1, the odds
+# from which a departure from procedure is alleged, or else the layout of a card that went back into
+# the shoe would be open when its return is alleged. A card that was said to be out is withdrawn
+# below 1 - OUT.
+OUT, PLACED = 0.97, 0.98
 # A coup is decided so long, ms, after the first card of the next one left: what was still open of
 # it when it was cleared is known by then.
 DECIDED_MS = 2000
 # The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
-SURE_ODDS = 100.0
+SURE_ODDS = 50.0
 # Worlds shown to people.
 MOST_SHOWN = 6
 
@@ -101,7 +103,7 @@ class Account:
         if not self.seen:
             return False
         said = tuple(card.slot for card in self.cards if card.place != SHOE)
-        return self.p > LAID and said == self.layout
+        return self.p > PLACED and said == self.layout
 
     @property
     def layouts(self) -> tuple[tuple[str, float], ...]:

@@ -154,7 +154,7 @@ def read(config: TableConfig, log: Path, *, speed: float, began_s: float) -> dic
         **watch.result(),
         "start_s": watch.first_s - began_s,
         "film_began": opened_s,
-        "looked": reader.metrics.sight.looked,
+        "looked": reader.metrics.sight().looked,
         "parts_s": stopwatch.spent,
     }
 

@@ -64,7 +64,7 @@ def test_outage_is_told_from_the_last_picture_on() -> None:
     assert watch.take(Outage(2600, "camera lost", since=1000)) == [ViewLost(1000, "camera lost")]
     assert watch.take(Outage(3100, "camera lost", since=1000)) == []
     assert watch.take(shot(5000)) == [ViewBack(5000), out(5000, 5000)]
-    assert watch.outages == 1
+    assert watch.counts.outages == 1
 
 
 def takes(watch: SightSupervisor, *times: int, skipped: int) -> list[Event]:
@@ -109,10 +109,10 @@ def test_reasons_overlap_and_only_the_last_end_is_told() -> None:
     seer.reasons = {"picture": "the picture is dark"}
     told = blindness([*watch.take(shot(2000)), *watch.take(shot(2100))])
     assert [type(event) for event in told] in ([], [ViewBack, ViewLost])
-    assert watch.blind
+    assert watch.counts.blind
     seer.reasons = {"picture": None}
     assert blindness(watch.take(shot(3000))) == [ViewBack(3000)]
-    assert not watch.blind
+    assert not watch.counts.blind
 
 
 def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -> None:
@@ -125,12 +125,12 @@ def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -
     assert blindness(told) == told
     assert told == [ViewLost(1100, "the models have not answered for 0.2 s")]
     assert watch.take(shot(1400)) == []
-    assert watch.blind
+    assert watch.counts.blind
     seer.free.set()
     told = []
     for at in range(1500, 4000, 100):
         told += watch.take(shot(at))
-        if not watch.blind:
+        if not watch.counts.blind:
             break
     assert [type(event) for event in told[:2]] == [CoupSeen, ViewBack]
     assert isinstance(told[0], CoupSeen)
@@ -178,7 +178,7 @@ def test_canary_is_read_at_the_start_and_on_its_timer() -> None:
     assert isinstance(lost, ViewLost)
     assert "0 of 1 cards of the test picture" in lost.reason
     assert "shoe-reader check" in lost.reason
-    assert watch.canary_failures == 1
+    assert watch.counts.canary_failures == 1
     answers[0] = ("As", 2.0, 2.0)
     assert blindness(watch.take(shot(14_900))) == []
     assert blindness(watch.take(shot(15_000))) == [ViewBack(15_000)]

@@ -80,7 +80,7 @@ def read(film: Path, apart: tuple[float, float], seed: int) -> Counter[str]:
         path.write_text(text, "utf-8")
         with (
             patch.object(source, "_paced", thinned(Random(seed), apart)),
-            patch.object(reader, "_supervisor", as_live),
+            patch.object(reader, "supervised", as_live),
             contextlib.redirect_stdout(io.StringIO()),
         ):
             status = cli.main(["run", str(path), "--fast", "--no-broker", "--messages", str(said)])

@@ -212,8 +212,8 @@ def test_every_key_of_the_camera_is_honoured(
         opened.append(camera)
         return iter(())
 
-    monkeypatch.setattr(from_sheet, "open_source", never)
-    monkeypatch.setattr(from_play, "open_source", never)
+    monkeypatch.setattr(from_sheet, "frames", never)
+    monkeypatch.setattr(from_play, "frames", never)
     text = table.read_text("utf-8").replace(
         "height = 720", "height = 720\nfrozen_s = 0\nopen_s = 9"
     )

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.config.test_table import table_file
-from tests.metrics.sight import SightCounts
 from vision.access.users import User, Users, save_users
 from vision.commands.check import (
     STALE_S,
@@ -28,7 +27,7 @@ from vision.commands.check import (
 )
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.metrics.counters import Metrics, MetricsServer
+from vision.metrics.counters import Metrics, MetricsServer, SightCounts
 from vision.storage.anchors import make_keys
 
 
@@ -47,7 +46,7 @@ class Reader:
     def __init__(self, age_s: float) -> None:
         link = {"outbox": 3, "outbox_age_s": 7.5, "connected": False, "orders_refused": 2}
         sight = SightCounts(blind=True, canary_failures=1)
-        self.health = {**Metrics(sight, frames=9).health(), **link}
+        self.health = {**Metrics(lambda: sight, frames=9).health(), **link}
         self.health_at_s = time.monotonic() - age_s
 
 

@@ -8,11 +8,18 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.metrics.sight import SightCounts
 from tests.mqtt.mqtt_tools import free_port
 from vision.clock import TimeSync, time_sync
 from vision.errors import OutsideError
-from vision.metrics.counters import Metrics, MetricsServer, Spread, ask, durations, spread
+from vision.metrics.counters import (
+    Metrics,
+    MetricsServer,
+    SightCounts,
+    Spread,
+    ask,
+    durations,
+    spread,
+)
 
 LABELS = {"site": "lisboa", "table": "7"}
 
@@ -44,7 +51,9 @@ def test_durations_forget_the_oldest() -> None:
 
 def test_summary_tells_frames_cards_and_latencies() -> None:
     """The closing summary has the figures that an engineer asks for."""
-    metrics = Metrics(SightCounts(looked=30), frames=90, cards_out=5, cards_read=4, cards_unread=1)
+    metrics = Metrics(
+        lambda: SightCounts(looked=30), frames=90, cards_out=5, cards_read=4, cards_unread=1
+    )
     metrics.event.append(0.012)
     told = metrics.summary()
     assert "90 frames" in told
@@ -54,7 +63,7 @@ def test_summary_tells_frames_cards_and_latencies() -> None:
 
 def test_health_tells_frames_in_looked_at_and_gated() -> None:
     """The rates are those of the last seconds and add up; what was declined is a share."""
-    metrics = Metrics(SightCounts(looked=30), frames=90, cards_read=3, cards_unread=1)
+    metrics = Metrics(lambda: SightCounts(looked=30), frames=90, cards_read=3, cards_unread=1)
     told = metrics.health()
     rates = [float(str(told[name])) for name in ("fps_in", "fps_looked", "fps_gated")]
     assert rates[0] == pytest.approx(rates[1] + rates[2], rel=0.01)
@@ -67,7 +76,7 @@ def test_health_tells_frames_in_looked_at_and_gated() -> None:
 
 def test_health_rates_hold_while_sight_is_ahead_of_the_log() -> None:
     """No rate is negative, which a desk would refuse; what a live source skipped is said."""
-    metrics = Metrics(SightCounts(looked=5), frames=1, skipped=3, damaged=2)
+    metrics = Metrics(lambda: SightCounts(looked=5), frames=1, skipped=3, damaged=2)
     metrics.age.append(0.05)
     told = metrics.health()
     assert told["fps_gated"] == 0

@@ -12,10 +12,9 @@ from urllib.request import urlopen
 import pytest
 
 from tests.chaos.table import journal_of
-from tests.metrics.sight import SightCounts
 from vision.clock import TimeSync, now_ms
 from vision.metrics import counters
-from vision.metrics.counters import Metrics, MetricsServer
+from vision.metrics.counters import Metrics, MetricsServer, SightCounts
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 NAME = re.compile(r"\bshoe_reader_\w+")
@@ -28,7 +27,7 @@ class Running:
     def __init__(self, folder: Path) -> None:
         self.health_at_s = 0.0
         with journal_of(folder / "t.sqlite", 1, publish=False) as journal:
-            self.health = {**Metrics(SightCounts()).health(), **journal.figures(now_ms())}
+            self.health = {**Metrics(SightCounts).health(), **journal.figures(now_ms())}
 
 
 @pytest.fixture

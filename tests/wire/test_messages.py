@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from tests.metrics.sight import SightCounts
 from tests.schemas import SCHEMAS, check, schema
 from vision.config.profiles import load_profile
 from vision.game.cards import DECK, Card, parse_cards
@@ -45,7 +44,7 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
-from vision.metrics.counters import Metrics
+from vision.metrics.counters import Metrics, SightCounts
 from vision.record.chain import (
     BrokenChainError,
     header_of,
@@ -345,7 +344,7 @@ def test_started_names_the_run_from_then_on() -> None:
 def test_last_will_health_and_answers_take_no_number() -> None:
     """What the log does not know of does not move the count."""
     link = {"outbox": 0, "outbox_age_s": 0.0, "connected": True, "orders_refused": 0}
-    values = {**Metrics(SightCounts(looked=5), frames=10).health(), **link}
+    values = {**Metrics(lambda: SightCounts(looked=5), frames=10).health(), **link}
     for message in (
         last_will(stream(), NOON),
         health(stream(), NOON, values),

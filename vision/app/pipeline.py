@@ -35,6 +35,7 @@ from vision.game.events import Event, ViewBack, ViewLost
 from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.inference.self_test import SelfTest
+from vision.metrics.counters import SightCounts
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck, Look
 from vision.sight.detection.detector import Detection, Kind
@@ -350,23 +351,16 @@ class SightSupervisor:
         self._last_at = 0
         self._looks: deque[int] = deque(maxlen=LOOKS)
         self._seldom_at: int | None = None
-        self.outages = 0
-        self.canary_failures = 0
+        self._outages = 0
+        self._canary_failures = 0
 
     @property
-    def looked(self) -> int:
-        """How many frames were looked at closely."""
-        return self._seer.looked
-
-    @property
-    def blind(self) -> bool:
-        """Whether nothing that is seen can be relied on."""
-        return bool(self._reasons)
-
-    @property
-    def canary_complaint(self) -> str | None:
-        """What is wrong with the reading of the test picture, `None` when it was right."""
-        return self._reasons.get("canary")
+    def counts(self) -> SightCounts:
+        """What has been counted so far."""
+        blind, complaint = bool(self._reasons), self._reasons.get("canary")
+        return SightCounts(
+            self._seer.looked, self._outages, blind, self._canary_failures, complaint
+        )
 
     def close(self) -> None:
         """Wait for models that have not answered yet, but not for ever."""
@@ -376,7 +370,7 @@ class SightSupervisor:
     def take(self, shot: Shot | Outage) -> list[Event]:
         """Return the events of a shot."""
         if isinstance(shot, Outage):
-            self.outages += not self._reasons
+            self._outages += not self._reasons
             self._looks.clear()
             since = max(self._last_at, shot.since)
             self._last_at = max(self._last_at, shot.at)
@@ -447,7 +441,7 @@ class SightSupervisor:
             return {}
         complaint = self._self_test.complaint()
         self._canary_at = at + (self._canary_every_ms if complaint is None else CANARY_AGAIN_MS)
-        self.canary_failures += complaint is not None
+        self._canary_failures += complaint is not None
         return {"canary": complaint}
 
     def _events_of(self, seen: SightResult, at: int) -> list[Event]:
@@ -456,3 +450,17 @@ class SightSupervisor:
         for name, reason in seen.blind.items():
             events += self._reasons.put(name, reason, at)
         return events
+
+
+def supervised(
+    config: TableConfig, models: ModelSet, pipeline: SightPipeline, *, live: bool
+) -> SightSupervisor:
+    """Return the supervisor; a recording waits for its models as long as they take."""
+    watch = config.watch
+    return SightSupervisor(
+        pipeline,
+        models.self_test,
+        canary_every_s=watch.canary_every_s,
+        stall_s=watch.models_stall_s if live else None,
+        give_up_s=watch.models_give_up_s,
+    )

@@ -24,7 +24,7 @@ from typing import Protocol
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
-from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
+from vision.app.pipeline import SightPipeline, models_of, rules_of, supervised
 from vision.app.restore import ended_cards
 from vision.app.signing import refuse_unapproved
 from vision.camera.source import Outage, Shot, is_live, open_source
@@ -34,7 +34,6 @@ from vision.config.table import TableConfig
 from vision.errors import ShoeReaderError
 from vision.game.events import Event, ShoeStarted, TimePassed
 from vision.game.outputs import CardSeen
-from vision.inference.load import ModelSet
 from vision.metrics.counters import Metrics
 from vision.pictures import GreyPictures
 from vision.sight.drawing import SightView
@@ -205,8 +204,8 @@ class TableReader:
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)
-        self._supervisor = _supervisor(config, models, self._pipeline, live=live)
-        self.metrics = Metrics(self._supervisor)
+        self._supervisor = supervised(config, models, self._pipeline, live=live)
+        self.metrics = Metrics(lambda: self._supervisor.counts)
         # A recording read fast runs ahead of the clock, and a clock may have been set back.
         CLOCK.not_before(self._journal.table.clock)
         self._at = now_ms()
@@ -413,18 +412,4 @@ def _evidence_recorder(config: TableConfig, destinations: Destinations) -> Evide
         size=(config.camera.width, config.camera.height),
         log_path=destinations.log,
         most_bytes=config.broker.max_message,
-    )
-
-
-def _supervisor(
-    config: TableConfig, models: ModelSet, pipeline: SightPipeline, *, live: bool
-) -> SightSupervisor:
-    """Return the supervisor; a recording waits for its models as long as they take."""
-    watch = config.watch
-    return SightSupervisor(
-        pipeline,
-        models.self_test,
-        canary_every_s=watch.canary_every_s,
-        stall_s=watch.models_stall_s if live else None,
-        give_up_s=watch.models_give_up_s,
     )

@@ -125,6 +125,15 @@ def open_source(
     return _paced(decoding.video(path, video), path, Pace(start, decoding.fps_of(video), speed))
 
 
+def frames(camera: CameraSection, *, every_ms: int = 0) -> Iterator[Frame]:
+    """Yield the frames of a source as fast as they come, so many ms apart at least."""
+    due = 0
+    for shot in open_source(camera, speed=0):
+        if isinstance(shot, Shot) and shot.frame.at >= due:
+            due = shot.frame.at + every_ms
+            yield shot.frame
+
+
 def _check_scheme(source: str) -> None:
     if "://" in source and scheme_of(source) not in PROTOCOLS:
         raise ConfigurationError(

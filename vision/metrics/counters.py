@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Protocol, Self
@@ -51,28 +51,19 @@ def spread(seconds: Collection[float]) -> Spread:
     return Spread(round(1000 * middle, 2), round(1000 * tail, 2), count)
 
 
-class SightCounts(Protocol):
-    """What sight counts itself, and is read from it when it is asked for."""
+@dataclass(slots=True)
+class SightCounts:
+    """What sight counts itself: frames looked at closely, lost cameras, misread test pictures.
 
-    @property
-    def looked(self) -> int:
-        """Frames looked at closely."""
+    `blind`: nothing that is seen can be relied on; `canary_complaint` is how the test picture was
+    misread last, `None` where it was read right.
+    """
 
-    @property
-    def outages(self) -> int:
-        """How often the camera was lost."""
-
-    @property
-    def blind(self) -> bool:
-        """Whether nothing that was seen can be relied on."""
-
-    @property
-    def canary_failures(self) -> int:
-        """How often the test picture was misread."""
-
-    @property
-    def canary_complaint(self) -> str | None:
-        """How the test picture was misread last, `None` when it was read right."""
+    looked: int = 0
+    outages: int = 0
+    blind: bool = False
+    canary_failures: int = 0
+    canary_complaint: str | None = None
 
 
 @dataclass(slots=True)
@@ -83,7 +74,7 @@ class Metrics:
     for which there was no time, `damaged` those that were not whole.
     """
 
-    sight: SightCounts
+    sight: Callable[[], SightCounts]
     frames: int = 0
     skipped: int = 0
     damaged: int = 0
@@ -107,7 +98,7 @@ class Metrics:
 
     def _rates(self) -> dict[str, object]:
         """Return frames that came in, were looked at closely and were gated, a second, of late."""
-        now = (time.monotonic(), self.frames, self.sight.looked, self.skipped, self.damaged)
+        now = (time.monotonic(), self.frames, self.sight().looked, self.skipped, self.damaged)
         first = self._marks[0] if self._marks else (self._began_s, 0, 0, 0, 0)
         self._marks.append(now)
         seconds = max(now[0] - first[0], 1e-6)
@@ -128,20 +119,18 @@ class Metrics:
     def health(self) -> dict[str, object]:
         """Return the figures of the topic `health`; the journal adds those of the outbox."""
         frame, event, age = map(spread, (self.frame, self.event, self.age))
+        sight = self.sight()
         return {
             "fps": self.fps(),
             "frames": self.frames,
-            "looked": self.sight.looked,
+            "looked": sight.looked,
             "cards_out": self.cards_out,
             "cards_read": self.cards_read,
             "cards_unread": self.cards_unread,
             "abstained": self.abstained(),
-            "outages": self.sight.outages,
-            "blind": self.sight.blind,
-            "canary": {
-                "failures": self.sight.canary_failures,
-                "complaint": self.sight.canary_complaint,
-            },
+            "outages": sight.outages,
+            "blind": sight.blind,
+            "canary": {"failures": sight.canary_failures, "complaint": sight.canary_complaint},
             "clock": time_sync()._asdict(),
             **self._rates(),
             "frame_ms": {"p50": frame.p50_ms, "p99": frame.p99_ms},
@@ -155,7 +144,7 @@ class Metrics:
         frame, event = spread(self.frame), spread(self.event)
         return (
             f"{self.frames} frames in {self.wall_s():.1f} s: {self.fps():g} a second, "
-            f"{self.sight.looked} looked at closely; {self.cpu_share():.0%} of one core\n"
+            f"{self.sight().looked} looked at closely; {self.cpu_share():.0%} of one core\n"
             f"a frame took {frame.p50_ms:g} ms (p50), {frame.p99_ms:g} ms (p99)\n"
             f"from frame to durable message {event.p50_ms:g} ms (p50), {event.p99_ms:g} ms (p99), "
             f"{event.count} times\n"

@@ -31,9 +31,10 @@ from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.board.stream import Stream
 from vision.board.web import TableFacts
 from vision.errors import ShoeReaderError
-from vision.record.facts import Fact
+from vision.record.facts import Fact, Medium
 from vision.wire.commands import RefusedError
 from vision.wire.form import Payload
+from vision.wire.messages import LEVELS, TYPES
 
 # Seconds that a page waits for the answer to an order. The reader answers within a frame; after
 # this the person looks at the table's state before trying again.
@@ -43,7 +44,7 @@ ANSWER_S = 6.0
 ORDERS_OF_A_PERSON = (30, 10.0)
 DESK = MAY_SEE["desk"]
 # Content types of the pictures of a table, by the first level of their topic.
-MEDIA_TYPES = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
+MEDIA_TYPES = {LEVELS[medium]: TYPES[medium] for medium in Medium}
 # Archives asked for and not yet made: more people than that do not look back at once; each waits
 # for those before it, some seconds each.
 EXPORTS_ASKED = 8

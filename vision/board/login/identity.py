@@ -1,12 +1,9 @@
 """Who somebody is: the check of password and second factor, one at a time and never in a hurry.
 
 A check costs 64 MiB and about 0.1 s of some cores on purpose. So one runs at a time, at low
-priority, and few wait; devices on which the person has logged in before wait apart from the others.
-
-Who may try a password now: limits by address and by name, and devices that are known already.
-
-A device on which a person has logged in before has an allowance of its own, so that nobody can keep
-that person out by trying wrong passwords elsewhere.
+priority, few wait, and tries are limited by address and by name. A device on which a person has
+logged in before waits apart from the others and has an allowance of its own, so that nobody can
+keep that person out by trying wrong passwords elsewhere.
 """
 
 from __future__ import annotations

@@ -4,11 +4,9 @@ Whoever follows writes the other's records to its own log and watches the table 
 lease is granted to it, it reads the shared records to their end, writes its takeover behind them,
 tells what only it has seen, and connects to the broker.
 
-What the sight of a reader that follows has seen and the reader that speaks has not told yet.
-
-Both readers watch the same table, and number its cards and coups from the same shoe. At a takeover
-the coups are compared: what only this reader has seen is told, what the other told stands, and
-where they differ nobody is believed: the coup is in doubt until a person rules. Pure.
+Both readers number cards and coups from the same shoe, so that at a takeover the coups can be
+compared (`OwnSight`): what only this reader has seen is told, what the other told stands, and where
+they differ nobody is believed: the coup is in doubt until a person rules.
 """
 
 from __future__ import annotations

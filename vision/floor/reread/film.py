@@ -22,7 +22,7 @@ import cv2
 import fsspec
 from av.error import FFmpegError
 
-from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
+from vision.app.pipeline import SightPipeline, models_of, rules_of, supervised
 from vision.app.restore import ended_cards
 from vision.camera.decoding import upright
 from vision.camera.source import Outage, Shot, open_source
@@ -211,13 +211,7 @@ class _Reading:
         self._film = film
         self._config = config
         self._pipeline = SightPipeline(config, models, rules=rules_of(config))
-        self._supervisor = SightSupervisor(
-            self._pipeline,
-            models.self_test,
-            canary_every_s=config.watch.canary_every_s,
-            stall_s=None,
-            give_up_s=config.watch.models_give_up_s,
-        )
+        self._supervisor = supervised(config, models, self._pipeline, live=False)
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         self._session = new_table(config)
         self._shoes = list(film.shoes)

@@ -1,13 +1,9 @@
 """Calibrate from the first hands dealt: fit the plane, and the layout's template, to their cards.
 
-The usual way of dealing is assumed: the first card is Punto's. A person looks at what is proposed
-before it is written, and is told which places are unsure, and by how much.
-
-What a film of play shows without a card being followed: what came to rest, and the ways there.
-
-The mouth is where something is first seen on the way before each card comes to its slot, the
-discard where something is last seen when a coup is cleared, most times. Everything is in pixels,
-because the plane is not known yet: the cards that lie still are what it will be fitted to.
+The usual way of dealing is assumed: the first card is Punto's. No card is followed: what came to
+rest gives plane and slots; the mouth is where something is first seen before most cards come to
+their slots, the discard where something is last seen when most coups are cleared. A person looks at
+what is proposed before it is written, and is told which places are unsure, and by how much.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vision.camera.source import Shot, open_source
+from vision.camera.source import frames
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
 from vision.inference.load import open_models
@@ -353,23 +349,18 @@ def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:
     models = open_models(threads=2)
     play = Play()
     pictures: list[tuple[int, Image]] = []
-    began = due = kept = None
-    for shot in open_source(camera, speed=0):
-        if not isinstance(shot, Shot):
-            continue
-        at = shot.frame.at
-        began = at if began is None else began
-        if at - began > minutes * 60_000:
+    began, keep_at = None, 0
+    for frame in frames(camera, every_ms=LOOK_EVERY_MS):
+        began = frame.at if began is None else began
+        if frame.at - began > minutes * 60_000:
             break
-        if due is None or at >= due:
-            due, image = at + LOOK_EVERY_MS, shot.frame.image
-            cards = models.detector(image)
-            play.see(image, cards, at - began)
-            if kept is None or at >= kept:
-                kept = at + KEEP_EVERY_MS
-                # The emptiest are kept: together they show the layout without cards.
-                pictures.append((len(cards), image))
-                pictures = sorted(pictures, key=lambda picture: picture[0])[:MOST_PICTURES]
+        cards = models.detector(frame.image)
+        play.see(frame.image, cards, frame.at - began)
+        if frame.at >= keep_at:
+            keep_at = frame.at + KEEP_EVERY_MS
+            # The emptiest are kept: together they show the layout without cards.
+            pictures.append((len(cards), frame.image))
+            pictures = sorted(pictures, key=lambda picture: picture[0])[:MOST_PICTURES]
     return play, [image for _, image in pictures]
 
 

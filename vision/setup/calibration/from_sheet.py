@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.camera.source import Shot, is_live, open_source
+from vision.camera.source import frames, is_live
 from vision.config.errors import is_flat
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
@@ -218,17 +218,12 @@ def from_source(camera: CameraSection, sheets: Sheets, report: Callable[[str], N
 
 def looks(camera: CameraSection, every_ms: int, live_limit_ms: int) -> Iterator[tuple[Image, str]]:
     """Yield pictures of a source, so many ms apart, with a name for each."""
-    began = due = None
-    for shot in open_source(camera, speed=0):
-        if not isinstance(shot, Shot):
-            continue
-        at = shot.frame.at
-        began = at if began is None else began
-        if is_live(camera.source) and at - began > live_limit_ms:
+    began = None
+    for frame in frames(camera, every_ms=every_ms):
+        began = frame.at if began is None else began
+        if is_live(camera.source) and frame.at - began > live_limit_ms:
             return
-        if due is None or at >= due:
-            due = at + every_ms
-            yield shot.frame.image, f"{camera.source} at {(at - began) / 1000:.1f} s"
+        yield frame.image, f"{camera.source} at {(frame.at - began) / 1000:.1f} s"
 
 
 def from_points(

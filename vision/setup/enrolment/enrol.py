@@ -2,12 +2,11 @@
 
 Progress and questions go through callables, so that a terminal and an evaluation can both use it.
 
-Measure a captured deck: how far apart its cards read, and how alike later looks at each are.
-
-Both are measured on plain views made of the captured crops: boxed otherwise, in other light, a
-little soft, as looks at another hour are. Nothing is learnt: reading stays the classifier's. The
-margin of a pair is the log-odds between its two cards that the looks at a card lying still come to;
-below ln(1 / bound) such a card could never be read at that bound of error.
+How far apart the cards read, and how alike later looks at each are, is measured on plain views made
+of the captured crops: boxed otherwise, in other light, a little soft, as looks at another hour are.
+Nothing is learnt: reading stays the classifier's. The margin of a pair is the log-odds between its
+two cards that the looks at a card lying still come to; below ln(1 / bound) such a card could never
+be read at that bound of error.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def said(events: Iterable[Event]) -> tuple[Message, ...]:
 
 def events_of(store: Store) -> list[Event]:
     """Return every input event of a log, its chain verified."""
-    contents = (content for _, content in verified(read_log(store.path)))
+    contents = (content for _, content in verified(read_log(store.database.path)))
     return [event_from_json(content["event"]) for content in contents if "event" in content]
 
 

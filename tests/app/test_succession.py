@@ -27,8 +27,7 @@ from vision.record.facts import EvidenceKept, Fact, Hold, Medium, Recorded, Regi
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log import Entry
-from vision.storage.log_reader import read_log, read_messages
-from vision.storage.retention import trusted_time
+from vision.storage.log_reader import read_log, read_messages, trusted_time
 from vision.wire.messages import Message
 
 IDENTITY = "1d" * 32

@@ -154,7 +154,7 @@ def test_gap_that_no_record_vouches_for_is_found(
 def test_damaged_message_is_never_given_out(tmp_path: Path) -> None:
     """A byte turned over in an unsent message stops the store, reading and writing."""
     with filled(tmp_path / "t.sqlite", sent=0) as store:
-        with store._db.transaction() as db:
+        with store.database.transaction() as db:
             db.execute("UPDATE message SET payload = '{ }' WHERE seq = 3")
         with pytest.raises(OutsideError, match="message 3 is not what was written"):
             store.pending(0, 9)

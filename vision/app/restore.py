@@ -148,12 +148,12 @@ def compare_messages(store: Store, header: Mapping[str, Any]) -> None:
     try:
         compare(header, store.origins(), rows)
     except (OutsideError, BrokenChainError) as error:
-        raise OutsideError(f"the log {store.path} was changed: {error}") from error
+        raise OutsideError(f"the log {store.database.path} was changed: {error}") from error
     if rows.unproven:
         log.warning(
             "%s: %d messages that are published again could not be compared with the log: their "
             "records were pruned",
-            store.path,
+            store.database.path,
             rows.unproven,
         )
 

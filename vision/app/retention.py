@@ -1,10 +1,19 @@
-"""Delete what is too old or too much, by confirmed time only, and have the log say what went."""
+"""Delete what is too old or too much, by confirmed time only, and have the log say what went.
+
+The wall clock alone makes nothing old: an empty battery, a bad answer of a time server or a slip of
+the finger set it years ahead. Time counts only as the monotonic clock confirms it (`ElapsedTime`).
+For the time in which the program did not run there is an allowance, which fills up while it runs; a
+clock that is set far ahead is followed at twice the pace of time at most, and a person may confirm
+it.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 from vision.app.evidence import EvidenceRecorder, wanted_names
 from vision.app.restore import moments_in_dispute
@@ -14,13 +23,66 @@ from vision.game.events import Event
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
 from vision.storage.evidence import Doomed, Why
-from vision.storage.log import Seal, Store
-from vision.storage.retention import TOLD_MS, LogLimits
+from vision.storage.log import READ_TIME, TIME_TABLE, WRITE_TIME, Database, Seal, Store
+from vision.storage.retention import LogLimits
 from vision.wire.session import TableSession
 
 TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a time
 
+# Milliseconds that may be made up for at once, after a night or a day off. Chosen: more deletes
+# more on the word of a wrong clock, less keeps things longer at tables that are often switched off.
+ALLOWANCE_MS = DAY_MS
+# Milliseconds that the wall clock may be ahead before people are told that nothing grows old by it.
+# Chosen beyond a table's longest ordinary rest; a smaller number reports every long week-end.
+TOLD_MS = 4 * DAY_MS
+
 log = logging.getLogger(__name__)
+
+
+class ElapsedTime:
+    """Unix time in milliseconds as far as it is confirmed; it survives a restart."""
+
+    def __init__(
+        self, db: Database, begin: int, monotonic_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Go on from where the log left it, else from `begin` (0: from the first time asked)."""
+        self._db = db
+        self._monotonic_s = monotonic_s
+        rows = db.read(READ_TIME)
+        self._at: int
+        self._allowance: int
+        self._at, self._allowance = rows[0] if rows else (begin, ALLOWANCE_MS)
+        self._asked_s = monotonic_s()
+        self.ahead_ms = 0
+
+    def at(self, now: int) -> int:
+        """Return how much of the wall clock's `now` is confirmed; `ahead_ms` is what is not."""
+        asked_s = self._monotonic_s()
+        passed = round(1000 * (asked_s - self._asked_s))
+        self._asked_s = asked_s
+        self._at = self._at or now
+        self._allowance = min(ALLOWANCE_MS, self._allowance + passed)
+        made_up = min(max(0, now - self._at - passed), self._allowance)
+        self._allowance -= made_up
+        self._at = max(self._at, min(now, self._at + passed + made_up))
+        self.ahead_ms = max(0, now - self._at)
+        self._write(synchronous="NORMAL")
+        return min(self._at, now)
+
+    def confirm(self, now: int) -> None:
+        """Take the wall clock's `now` as right: a person has looked."""
+        self._at = now
+        self._write(synchronous="FULL")
+
+    def _write(self, synchronous: str) -> None:
+        with self._db.transaction(synchronous) as connection:
+            connection.execute(WRITE_TIME, (self._at, self._allowance))
+
+
+def confirm_clock(path: Path, now: int) -> None:
+    """Take `now` (Unix ms) as right for a log that no reader writes; OutsideError."""
+    with closing(Database(path, TIME_TABLE)) as db:
+        ElapsedTime(db, now).confirm(now)
 
 
 class Retention:
@@ -43,7 +105,7 @@ class Retention:
         self._evidence = evidence
         self._limits = LogLimits(section.keep_days, section.messages_days, section.max_mb)
         newest = evidence.newest() if evidence is not None and not begin else 0
-        self._elapsed = store.elapsed_time(begin or newest, monotonic_s)
+        self._elapsed = ElapsedTime(store.database, begin or newest, monotonic_s)
         self.monotonic_s = monotonic_s
         self.next_look_s = monotonic_s()
         self._told = False

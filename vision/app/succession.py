@@ -31,8 +31,7 @@ from vision.record.facts import Hold, LogBegun, Nonce, Register
 from vision.storage.anchors import LogSigner
 from vision.storage.backup import put_in_place
 from vision.storage.log import RECENT, Entry, Store
-from vision.storage.log_reader import read_log
-from vision.storage.retention import trusted_time
+from vision.storage.log_reader import read_log, trusted_time
 from vision.storage.sqlite import CLOSED, lock, reading
 from vision.wire.messages import PREFIX
 from vision.wire.session import advance, new_session

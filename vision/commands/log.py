@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from vision.app import retention
 from vision.app.succession import SEQ_A_DAY, Beginning, begin_log, ended_log
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
@@ -19,7 +20,6 @@ from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing
 from vision.record.facts import Hold, Register
-from vision.storage import retention
 from vision.storage.anchors import (
     RingKey,
     added,

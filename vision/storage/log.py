@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import logging
 import re
 import sqlite3
+import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -33,9 +35,21 @@ from vision.record.chain import (
 )
 from vision.record.codec import GENESIS, Record, event_to_json, said_digest, seal
 from vision.storage import retention
-from vision.storage.retention import TIME_TABLE, WRITE_TIME, ElapsedTime, LogLimits
-from vision.storage.sqlite import Database
+from vision.storage.retention import LogLimits
+from vision.storage.sqlite import (
+    CLOSED,
+    OPEN,
+    TORN_WORDS,
+    Closing,
+    explain,
+    explained,
+    lock,
+    open_for_writing,
+    state_of,
+)
 from vision.wire.messages import Message, message_line
+
+log = logging.getLogger(__name__)
 
 # Records in which to look for orders that must not be given twice: about 250 coups, far more than
 # the seconds for which an order is fresh. Fewer could let an order through a second time.
@@ -57,6 +71,13 @@ CREATE TABLE IF NOT EXISTS message (
 CREATE TABLE IF NOT EXISTS unsent (seq INTEGER PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS standing (topic TEXT PRIMARY KEY, seq INTEGER NOT NULL);
 """
+# The time by which things grow old, as far as it is confirmed, and what may be made up for.
+TIME_TABLE = (
+    "CREATE TABLE IF NOT EXISTS trusted_time "
+    "(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, allowance INTEGER NOT NULL);"
+)
+READ_TIME = "SELECT at, allowance FROM trusted_time"
+WRITE_TIME = "INSERT OR REPLACE INTO trusted_time VALUES (1, ?, ?)"
 FIRST_SEGMENT = "INSERT INTO segment (n, at, seq) VALUES (1, 0, 0)"
 NEWEST = "SELECT max(n) FROM segment"
 MESSAGES = "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m"
@@ -72,6 +93,62 @@ TOLD_AGAIN = (
     "(SELECT seq FROM unsent UNION SELECT seq FROM standing) AND seq > ? ORDER BY seq LIMIT ?"
 )
 SEQS_AGAIN = "SELECT seq FROM unsent UNION SELECT seq FROM standing ORDER BY seq"
+
+
+class Database:
+    """The open file of a log, and its lock."""
+
+    def __init__(self, path: Path, tables: str) -> None:
+        """Open or create the file and its tables; OutsideError when something is in the way."""
+        self.path = path
+        self._mutex = threading.Lock()
+        self._lock = lock(path)
+        if state_of(path) is Closing.TORN:
+            log.warning("%s: %s", path, TORN_WORDS)
+        try:
+            with explained("open", path):
+                self._connection = open_for_writing(path)
+                self._connection.executescript(tables)
+                self._connection.execute(f"PRAGMA user_version={OPEN}")
+                # Into the file itself, so that a copy without its write-ahead file shows it.
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
+        """Return all rows of a query; OutsideError when the disk refuses."""
+        with self._mutex, explained("read", self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
+        """Return the first column of the first row, None when there is none."""
+        rows = self.read(query, values)
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
+        """Do all of the block or, after an OutsideError, nothing of it."""
+        with self._mutex:
+            try:
+                self._connection.execute(f"PRAGMA synchronous={synchronous}")
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+                finally:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                raise explain(error, "write to", self.path) from error
+
+    def close(self) -> None:
+        """Fold the write-ahead file into the file and release it; a second call does nothing."""
+        with self._mutex, explained("close", self.path):
+            with suppress(sqlite3.ProgrammingError):  # closed already
+                self._connection.execute(f"PRAGMA user_version={CLOSED}")
+            self._connection.close()
+        self._lock.close()
 
 
 class DamagedMessageError(Exception):
@@ -108,7 +185,7 @@ Seal = Callable[[int, str], Entry | None]
 
 
 class Store:
-    """The log and the outbox of a table; safe to use from several threads."""
+    """The log and the outbox of a table, in `database`; safe to use from several threads."""
 
     def __init__(
         self, path: Path, header: Mapping[str, object], *, has_outbox: bool = True
@@ -121,12 +198,12 @@ class Store:
         """
         self._has_outbox = has_outbox
         self._damage = ""
-        self._db = Database(path, TABLES + TIME_TABLE)
+        self.database = Database(path, TABLES + TIME_TABLE)
         try:
             self._number, self._head = self._begin(header)
-            self._marked = int(self._db.first(NEWEST))
+            self._marked = int(self.database.first(NEWEST))
         except BaseException:
-            self._db.close()
+            self.database.close()
             raise
 
     def append(self, entries: Sequence[Entry], confirm: Confirm | None = None) -> None:
@@ -140,7 +217,7 @@ class Store:
         if self._damage:
             raise OutsideError(self._damage)
         number, head, marked = self._number, self._head, self._marked
-        with self._db.transaction() as db:
+        with self.database.transaction() as db:
             for entry in entries:
                 number, head = self._write_entry(db, number, head, entry)
                 marked = marked if entry.checkpoint is None else number
@@ -162,13 +239,13 @@ class Store:
     def told_again(self) -> Iterator[Message]:
         """Yield the messages that would be published again, in order: unsent, or standing."""
         after = 0
-        while rows := self._db.read(TOLD_AGAIN, (after, CHUNK)):
+        while rows := self.database.read(TOLD_AGAIN, (after, CHUNK)):
             yield from self._checked(rows)
             after = rows[-1][4]
 
     def standing(self) -> dict[str, int]:
         """Return the number of the retained message that stands on each topic."""
-        return dict(self._db.read("SELECT topic, seq FROM standing"))
+        return dict(self.database.read("SELECT topic, seq FROM standing"))
 
     def origins(self) -> Iterator[dict[str, Any]]:
         """Yield the content of the segments of which messages would be published again.
@@ -176,8 +253,8 @@ class Store:
         The last one is always among them. The chain is verified from the first of them to the end.
         OutsideError naming the first record that was changed.
         """
-        seqs = [seq for (seq,) in self._db.read(SEQS_AGAIN)]
-        segments = self._db.read("SELECT n, seq, pruned FROM segment ORDER BY n")
+        seqs = [seq for (seq,) in self.database.read(SEQS_AGAIN)]
+        segments = self.database.read("SELECT n, seq, pruned FROM segment ORDER BY n")
         ends = [(n, seq) for n, seq, _ in segments[1:]] + [(self._number + 1, self.last_seq)]
         wanted = [
             range(n, end)
@@ -200,7 +277,7 @@ class Store:
 
         Of those that another log took over, the key, the nonce and the time.
         """
-        rows = self._db.read("SELECT body FROM log WHERE n > ?", (self._number - RECENT,))
+        rows = self.database.read("SELECT body FROM log WHERE n > ?", (self._number - RECENT,))
         with self._unchanged():
             contents = [json.loads(body) for (body,) in rows if _ORDERED.search(body)]
         found = []
@@ -222,17 +299,12 @@ class Store:
 
     def hash_of(self, number: int) -> str:
         """Return the hash of a record, "" where it is not there."""
-        return str(self._db.first("SELECT hash FROM log WHERE n = ?", (number,)) or "")
+        return str(self.database.first("SELECT hash FROM log WHERE n = ?", (number,)) or "")
 
     @property
     def last_seq(self) -> int:
         """The number of the last message ever made."""
-        return int(self._db.first("SELECT coalesce(max(seq), 0) FROM message"))
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._db.path
+        return int(self.database.first("SELECT coalesce(max(seq), 0) FROM message"))
 
     @property
     def since_checkpoint(self) -> int:
@@ -252,7 +324,7 @@ class Store:
     def count_messages(self, first: int, last: int) -> int:
         """Return how many of the messages from `seq` first to last are kept."""
         query = "SELECT count(*) FROM message WHERE seq BETWEEN ? AND ?"
-        return int(self._db.first(query, (first, last)))
+        return int(self.database.first(query, (first, last)))
 
     def messages(self, first: int, last: int) -> list[Message]:
         """Return the messages from `seq` first to last as they were; pruned ones are left out."""
@@ -263,7 +335,7 @@ class Store:
 
         Losing this in a power cut only repeats them, so it does not wait for the disk.
         """
-        with self._db.transaction(synchronous="NORMAL") as db:
+        with self.database.transaction(synchronous="NORMAL") as db:
             db.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
 
     def prune(
@@ -275,7 +347,7 @@ class Store:
         went is listed in a record, and `seal` signs that in the same transaction.
         """
         number, head = self._number, self._head
-        with self._db.transaction() as db:
+        with self.database.transaction() as db:
             segment = retention.next_to_go(db, limits, now, marked)
             before = retention.messages_before(db, limits, now)
             if segment is not None:
@@ -304,54 +376,50 @@ class Store:
             db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
         return number, head
 
-    def elapsed_time(self, begin: int, monotonic_s: Callable[[], float]) -> ElapsedTime:
-        """Return the time by which this log and its evidence grow old."""
-        return ElapsedTime(self._db, begin, monotonic_s)
-
     def go_on_from(self, time_and_allowance: tuple[int, int]) -> None:
         """Take over the confirmed time of another log; OutsideError."""
-        with self._db.transaction() as db:
+        with self.database.transaction() as db:
             db.execute(WRITE_TIME, time_and_allowance)
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""
-        return int(self._db.first("SELECT count(*) FROM unsent"))
+        return int(self.database.first("SELECT count(*) FROM unsent"))
 
     def close(self) -> None:
         """Fold the write-ahead file into the log and release it; a second call does nothing."""
-        self._db.close()
+        self.database.close()
 
     def _begin(self, header: Mapping[str, object]) -> tuple[int, str]:
-        last = self._db.read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")
+        last = self.database.read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")
         if not last:
-            with self._db.transaction() as db:
+            with self.database.transaction() as db:
                 db.execute(FIRST_SEGMENT)
                 return 0, write_record(db, 0, GENESIS, {"log": {"version": LOG_VERSION, **header}})
         if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
-                f"[log] path: {self._db.path} is the log of another table or of other rules; give "
-                "this table its own file, or continue in a new log with shoe-reader log begin"
+                f"[log] path: {self.database.path} is the log of another table or of other rules; "
+                "give this table its own file, or continue in a new log with shoe-reader log begin"
             )
         return last[0][0], last[0][1]
 
     def _records(self, number: int) -> Iterator[Record]:
         """Yield the records after that number."""
-        while rows := self._db.read(
+        while rows := self.database.read(
             "SELECT n, body, hash FROM log WHERE n > ? ORDER BY n LIMIT ?", (number, CHUNK)
         ):
             yield from itertools.starmap(Record, rows)
             number = rows[-1][0]
 
     def _messages(self, query: str, values: tuple[int, ...] = ()) -> list[Message]:
-        return self._checked(self._db.read(query, values))
+        return self._checked(self.database.read(query, values))
 
     def _checked(self, rows: Sequence[Sequence[Any]]) -> list[Message]:
         try:
             return messages_from(rows)
         except DamagedMessageError as error:
             self._damage = (
-                f"the log {self._db.path} is damaged: {error}; nothing more is said from it. Keep "
-                "a copy, test the disk, run shoe-reader audit on it, and restore a backup or "
+                f"the log {self.database.path} is damaged: {error}; nothing more is said from it. "
+                "Keep a copy, test the disk, run shoe-reader audit on it, and restore a backup or "
                 "continue from it with shoe-reader log begin"
             )
             raise OutsideError(self._damage) from error
@@ -362,7 +430,7 @@ class Store:
             yield
         except (BrokenChainError, ValueError) as error:
             raise OutsideError(
-                f"the log {self._db.path} was changed: {error}; keep it as evidence, run "
+                f"the log {self.database.path} was changed: {error}; keep it as evidence, run "
                 "shoe-reader audit on it, and restore a backup or continue from it with "
                 "shoe-reader log begin"
             ) from error

@@ -27,7 +27,7 @@ from vision.record.chain import (
 )
 from vision.record.codec import GENESIS, Record, event_from_json, said_digest
 from vision.record.facts import Anchored
-from vision.storage.log import MESSAGES, DamagedMessageError, messages_from
+from vision.storage.log import MESSAGES, READ_TIME, DamagedMessageError, messages_from
 from vision.storage.retention import listed
 from vision.storage.sqlite import reading
 from vision.wire.messages import Message, message_line
@@ -149,6 +149,13 @@ def gaps(path: Path) -> list[tuple[int, int]]:
     """Return the first and last record of each gap that the newest pruning of a log lists."""
     with reading(path) as db:
         return [(int(str(gap[0])), int(str(gap[1]))) for gap in listed(db)]
+
+
+def trusted_time(path: Path) -> tuple[int, int] | None:
+    """Return the confirmed time of a log and its allowance (ms), `None` where it has none yet."""
+    with reading(path) as db:
+        found: tuple[int, int] | None = db.execute(READ_TIME).fetchone()
+        return found
 
 
 def is_table(path: Path) -> bool:

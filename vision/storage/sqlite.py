@@ -3,71 +3,14 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import sqlite3
-import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from vision.errors import OutsideError
-
-log = logging.getLogger(__name__)
-
-
-class Database:
-    """The open file and its lock."""
-
-    def __init__(self, path: Path, tables: str) -> None:
-        """Open or create the file and its tables; OutsideError when something is in the way."""
-        self.path = path
-        self._mutex = threading.Lock()
-        self._lock = lock(path)
-        if state_of(path) is Closing.TORN:
-            log.warning("%s: %s", path, TORN_WORDS)
-        try:
-            with explained("open", path):
-                self._connection = open_for_writing(path)
-                self._connection.executescript(tables)
-                self._connection.execute(f"PRAGMA user_version={OPEN}")
-                # Into the file itself, so that a copy without its write-ahead file shows it.
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        except BaseException:
-            self._lock.close()
-            raise
-
-    def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
-        """Return all rows of a query; OutsideError when the disk refuses."""
-        with self._mutex, explained("read", self.path):
-            return self._connection.execute(query, values).fetchall()
-
-    def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
-        """Return the first column of the first row, None when there is none."""
-        rows = self.read(query, values)
-        return rows[0][0] if rows else None
-
-    @contextmanager
-    def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
-        """Do all of the block or, after an OutsideError, nothing of it."""
-        with self._mutex, explained("write to", self.path):
-            self._connection.execute(f"PRAGMA synchronous={synchronous}")
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-
-    def close(self) -> None:
-        """Fold the write-ahead file into the file and release it; a second call does nothing."""
-        with self._mutex, explained("close", self.path):
-            with suppress(sqlite3.ProgrammingError):  # closed already
-                self._connection.execute(f"PRAGMA user_version={CLOSED}")
-            self._connection.close()
-        self._lock.close()
 
 
 class Closing(Enum):

@@ -20,7 +20,6 @@ from collections.abc import Callable, Container, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import cv2
 import numpy as np
@@ -255,20 +254,6 @@ REGULAR_MS = 5_000  # when they were enough for so long, the table is seen again
 CLOSE_S = 4.0
 
 
-class Seer(Protocol):
-    """Makes events of frames; `SightPipeline` does."""
-
-    @property
-    def looked(self) -> int:
-        """How many frames were looked at closely."""
-
-    def see(self, frame: Frame) -> tuple[Event, ...]:
-        """Return the events of this frame."""
-
-    def blind(self) -> dict[str, str | None]:
-        """Return every reason to be blind by its name, `None` where it does not hold."""
-
-
 class Reasons:
     """The reasons to be blind, and the events when the first comes and the last goes."""
 
@@ -332,14 +317,14 @@ class SightSupervisor:
 
     def __init__(
         self,
-        seer: Seer,
+        pipeline: SightPipeline,
         self_test: SelfTest | None,
         *,
         canary_every_s: float,
         stall_s: float | None,
         give_up_s: float,
     ) -> None:
-        self._seer = seer
+        self._pipeline = pipeline
         self._self_test = self_test
         self._canary_every_ms = round(1000 * canary_every_s)
         self._canary_at: int | None = None
@@ -359,7 +344,7 @@ class SightSupervisor:
         """What has been counted so far."""
         blind, complaint = bool(self._reasons), self._reasons.get("canary")
         return SightCounts(
-            self._seer.looked, self._outages, blind, self._canary_failures, complaint
+            self._pipeline.looked, self._outages, blind, self._canary_failures, complaint
         )
 
     def close(self) -> None:
@@ -384,7 +369,7 @@ class SightSupervisor:
 
         It is the machine that is judged: pictures that did not come are the camera's business.
         """
-        if self._worker is None or self._seer.looked < 2:  # the first look takes long
+        if self._worker is None or self._pipeline.looked < 2:  # the first look takes long
             return []
         at, looks, before = shot.frame.at, self._looks, self._last_at
         if shot.damaged or not shot.skipped:
@@ -432,8 +417,8 @@ class SightSupervisor:
 
     def _see(self, frame: Frame) -> SightResult:
         self_test = self._try_canary(frame.at)
-        events = self._seer.see(frame)
-        return SightResult(events, {**self_test, **self._seer.blind()})
+        events = self._pipeline.see(frame)
+        return SightResult(events, {**self_test, **self._pipeline.blind()})
 
     def _try_canary(self, at: int) -> dict[str, str | None]:
         """Have the test picture read when it is due; after a failure it is so much sooner."""

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal, header_of, uninterrupted
@@ -26,9 +26,9 @@ from vision.app.order_intake import StaffRecord
 from vision.clock import CLOCK
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
-from vision.floor.pair.house_store import AwayError
-from vision.floor.pair.lease import Lease, LeaseStore
-from vision.floor.pair.shared_log import FencedError, LogBatch, Pair, RecordStore
+from vision.floor.pair.house_store import AwayError, HouseStore
+from vision.floor.pair.lease import Lease
+from vision.floor.pair.shared_log import FencedError, LogBatch, Pair
 from vision.game.coup.state import DealtCard, Table
 from vision.game.events import (
     CoupSeen,
@@ -192,10 +192,6 @@ ACKNOWLEDGED_AT_ONCE = 500
 FOR_EVER = {"keep_days": 36_500.0, "max_mb": 10_000_000.0}
 
 
-class PairStore(RecordStore, LeaseStore, Protocol):
-    """What a pair needs of the house's store."""
-
-
 class PairJournal(Journal):
     """The journal of one of two readers; it speaks only after `take_over`."""
 
@@ -203,7 +199,7 @@ class PairJournal(Journal):
         self,
         config: TableConfig,
         destinations: Destinations,
-        store: PairStore,
+        store: HouseStore,
         evidence: EvidenceRecorder | None = None,
     ) -> None:
         """Open the log, the same for both readers, and begin to follow."""

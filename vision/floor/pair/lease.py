@@ -15,9 +15,9 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from vision.floor.pair.house_store import AwayError, OvertakenError
+from vision.floor.pair.house_store import AwayError, HouseStore, OvertakenError
 from vision.record.codec import record_from_json
 from vision.wire.commands import NUMBER_LIMIT
 from vision.wire.form import FormError, json_object
@@ -37,16 +37,6 @@ TERM_LEAP = 10_000
 UNKNOWN = "?"  # who holds a lease that cannot be read: it is not free
 
 
-class LeaseStore(Protocol):
-    """Where the lease is kept: NATS here; anything that replaces a value only by its revision."""
-
-    def lease(self) -> tuple[bytes, int]:
-        """Return the lease and its revision; (b"", 0) where nobody ever had one."""
-
-    def put_lease(self, data: bytes, revision: int) -> int:
-        """Replace the lease of that revision, and return the new one; OvertakenError."""
-
-
 class Held(NamedTuple):
     """Who holds the lease ("" for nobody), and its number.
 
@@ -64,14 +54,13 @@ class Lease:
     `lost` says that another has it now: this one never speaks again in this run.
     """
 
-    def __init__(self, store: LeaseStore, node: str, length_s: float) -> None:
+    def __init__(self, store: HouseStore, node: str, length_s: float) -> None:
         """Prepare for the reader called `node`; `length_s` is how long a lease lasts."""
         self.granted = 0
         self.lost = False
         self.seen = Held()
-        self.renewed_s = (
-            -math.inf
-        )  # the monotonic instant at which the other was last seen to renew
+        # The monotonic instant at which the other was last seen to renew.
+        self.renewed_s = -math.inf
         self.acked: Callable[[], int] = lambda: 0
         self.term_of_log: Callable[[], int] = lambda: 0  # a store may have been set up anew since
         self._store = store

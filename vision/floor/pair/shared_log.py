@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from vision.errors import OutsideError
-from vision.floor.pair.house_store import AwayError, OvertakenError
+from vision.floor.pair.house_store import AwayError, HouseStore, OvertakenError
 from vision.record.chain import LOG_VERSION
 from vision.record.codec import GENESIS, Record, canonical, record_from_json, record_to_json, seal
 from vision.storage.log import Confirm, Store
@@ -36,19 +36,6 @@ LOOK_S = 0.05
 STOP_S = 3.0
 # Tries to write the first record of a table against another reader that begins at the same time.
 TRIES = 20
-
-
-class RecordStore(Protocol):
-    """Where records are shared."""
-
-    def append(self, data: bytes, after: int) -> concurrent.futures.Future[int]:
-        """Begin to write behind sequence `after`; the future has the new one, or OvertakenError."""
-
-    def read(self, after: int) -> tuple[int, bytes] | None:
-        """Return the first message behind sequence `after`, `None` where there is none yet."""
-
-    def bounds(self) -> tuple[int, int]:
-        """Return the first and the last sequence that are there; (1, 0) where nothing ever was."""
 
 
 class FencedError(OutsideError):
@@ -101,7 +88,7 @@ def batch_from(data: bytes) -> LogBatch:
 class LogFollower:
     """Fetches what others write, in a thread of its own, so that no picture waits for the store."""
 
-    def __init__(self, store: RecordStore, sequence: int) -> None:
+    def __init__(self, store: HouseStore, sequence: int) -> None:
         """Prepare to fetch what comes behind that sequence."""
         self._store = store
         self._sequence = sequence
@@ -149,7 +136,7 @@ class LogFollower:
 class Pair:
     """One reader's end of the shared records; used by the thread of the table only."""
 
-    def __init__(self, store: RecordStore, node: str) -> None:
+    def __init__(self, store: HouseStore, node: str) -> None:
         """Prepare for the reader called `node`."""
         self.term = 0
         self.shared = -1  # the number of the last record that is in the store

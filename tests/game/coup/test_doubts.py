@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer
@@ -291,6 +291,7 @@ GAPS = st.sampled_from([50, 800, 6_000])
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(STANDS, [(([(Life.REMOVED, None, Card.parse("Ac"))], False), 50)])  # as a burn card goes
 @given(st.sampled_from([STANDS, DRAWS, NATURAL]), st.lists(st.tuples(SEEN, GAPS)))
 def test_no_sequence_makes_a_result_of_a_coup_in_doubt(
     hands: str, events: list[tuple[Any, int]]

@@ -336,8 +336,10 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
         return len(cards) if laid or not enough else 0
     aside_open = len(cards) > 1 and laid
     is_aside = aside_open or cards[0].life is Life.REMOVED
-    result = coup is not None and coup.result is not None
-    return len(cards) if cards[0].card is not None and is_aside and not result else 0
+    began = coup is not None and (
+        coup.result is not None or any(card.slot is not None for card in coup.cards)
+    )
+    return len(cards) if cards[0].card is not None and is_aside and not began else 0
 
 
 def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> None:

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -150,7 +149,7 @@ class Reader(Link):
     ) -> None:
         self._second_person = second_person
         begun = session_of({**header(), "site": SITE, "table": table})
-        self.desk = replace(begun, stream=begun.stream._replace(boot="voice"))
+        self.desk = begun._replace(stream=begun.stream._replace(boot="voice"))
         super().__init__(port, table)
         self.said: list[Message] = []
         self.events: list[Event] = []

@@ -191,7 +191,8 @@ def test_window_shows_the_points_in_whole_strides_of_the_network() -> None:
         scale = detector.scale(width, height)
         sides = np.array([right - left, bottom - top]) * scale / STRIDE
         assert np.abs(sides - np.rint(sides)).max() < 0.2
-        assert (np.rint(sides) == np.rint(np.ptp(points, axis=0) * scale / STRIDE)).all()
+        more = np.rint(sides) - np.ptp(points, axis=0) * scale / STRIDE
+        assert ((more >= 0) & (more < 1)).all()
 
 
 def test_glance_at_a_part_leaves_out_the_cards_that_its_edge_cuts_and_keeps_hands() -> None:

@@ -298,8 +298,8 @@ class Detector:
         """Return the part of such pictures that shows some points (n x 2 px), in whole strides."""
         stride = STRIDE / self.scale(width, height)
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
-        # A few pixels more would take a stride more: the points say only about what counts.
-        strides = np.maximum(np.rint(np.ptp(points, axis=0) / stride), 1)
+        # Never less than was asked for: a stride is more than a card, which would be cut.
+        strides = np.ceil(np.ptp(points, axis=0) / stride)
         # Even sides: a picture is halved many times quicker where both halves are alike.
         whole, side = np.array([width, height]), (strides * stride).astype(int) // 2 * 2
         side = np.minimum(side, whole)

@@ -64,6 +64,9 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.TWO: (("step", Lip.TWO_CLEAR),),
     Lip.TWO_CLEAR: (("leave", Lip.REST),),
 }
+# How usual it is (0 to 1) that a card is laid while one shows at the lip: one that is held before
+# the shoe lies nowhere, and hides no draw once it is laid.
+_LAYS = {Lip.WHOLLY: LESS_USUAL, Lip.CLEAR: LESS_USUAL, Lip.LINGERS: 0.0}
 # States of cards that were read, kept from one picture to the next; a coup has some thousands. With
 # their moves 4,000 take 20 MB. More only take memory; of a film of 7,600 pictures a tenth more
 # states are worked out with 3,000 than if none is forgotten.
@@ -126,11 +129,11 @@ class Procedure:
             if state.burning:
                 found = list(_lip_moves_of_burn(cards, lip, self._least_burned))
             else:
-                at_lip = lip in {Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS}
+                lays = _LAYS.get(lip, 1.0)
                 drawn = lip in {Lip.EMERGING, Lip.PARTLY}
                 found = [
                     *self._at_lip(cards, lip, codes),
-                    *self._on_table(cards, codes, at_lip=at_lip, drawn=drawn),
+                    *self._on_table(cards, codes, lays=lays, drawn=drawn),
                 ]
             found.sort(key=lambda move: -move.rate)
             rate, cost = sum(move.rate for move in found), sum(move.cost for move in found)
@@ -199,11 +202,14 @@ class Procedure:
         return min(ratio, 1.0), codes
 
     def _table_moves(
-        self, cards: Cards, codes: Codes, *, at_lip: bool, drawn: bool
+        self, cards: Cards, codes: Codes, *, lays: float, drawn: bool
     ) -> tuple[Move, ...]:
-        """Return what may happen on the table; a card may show at the lip, or be on its way out."""
+        """Return what may happen on the table; a card may be on its way out.
+
+        `lays` (0 to 1): how usual it is that a card is laid, by what shows at the lip.
+        """
         return (
-            *self._laying(cards, codes, at_lip=at_lip),
+            *(self._laying(cards, codes, lays) if lays else ()),
             *self._turning(cards, codes),
             *self._taking(cards, codes, drawn=drawn),
         )
@@ -286,13 +292,12 @@ class Procedure:
 
     # --- on the table ----------------------------------------------------------------------------
 
-    def _laying(self, cards: Cards, codes: Codes, *, at_lip: bool) -> Iterator[Move]:
+    def _laying(self, cards: Cards, codes: Codes, lays: float) -> Iterator[Move]:
         taken = {slot_of(place) for place, _, _ in cards if is_held(place) or place < HAND}
         hand = [i for i, card in enumerate(cards) if card[0] == HAND]
         due = self.due(tuple(c for c in cards if c[0] != HAND)) if hand else {}
-        slow = LESS_USUAL if at_lip else 1.0
         for number, index in enumerate(hand[:2]):
-            usual = slow * (UNUSUAL if number else 1.0)
+            usual = lays * (UNUSUAL if number else 1.0)
             for slot in range(HAND):
                 # What was lifted from a slot comes back to it.
                 if slot in taken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.procedure import TAKEN, UNDER, Procedure
-from vision.sight.following.world import FACE, GONE
+from vision.sight.following.world import BACK, FACE, GONE, HAND, Lip
 
 
 def test_clearing_before_a_card_that_proves_to_be_due_is_an_under_draw() -> None:
@@ -18,3 +18,16 @@ def test_clearing_before_a_card_that_proves_to_be_due_is_an_under_draw() -> None
     assert procedure.reprice((gone, *lying), (gone, *seen), (TAKEN,)) == (1.0, (TAKEN,))
     # Nothing was taken yet: the card may still come.
     assert procedure.reprice(((0, FACE, 1), *lying), ((0, FACE, 1), *seen), ()) == (1.0, ())
+
+
+def test_card_that_is_held_before_the_shoe_is_not_laid_from_there() -> None:
+    """It goes on first, so that once it lies the next draw is not taken for its lingering."""
+    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
+
+    def lays(lip: Lip) -> bool:
+        state = procedure.state(((HAND, BACK, None),), lip)
+        return any(move.cards[0][0] == 0 for move in procedure.moves(state).moves)
+
+    assert lays(Lip.REST)
+    assert lays(Lip.CLEAR)
+    assert not lays(Lip.LINGERS)

@@ -34,7 +34,8 @@ UNKNOWN = -1  # the state of a slot in which a card lands or turns, or from whic
 # lie open, and after it is taken.
 LANDING, TURNING, TAKING = 150, 900, 350
 # A card that lies face down and of which, uncovered, nothing is found for so long, ms, was lifted
-# by a player, which the truth does not say: lying open, none is overlooked for longer in 32 films.
+# by a player, which the truth does not say: of cards that lie open nothing is found in 6 of 7,657
+# runs of symbols in the 35 films.
 LIFTED = 300
 # The share of a flat table that is mixed in: a symbol that was seen a few times says little, one
 # that was never seen says nothing. Of runs in 19 films held out -1.617; at 0.02 -1.608, but there a

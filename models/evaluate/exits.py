@@ -46,9 +46,13 @@ class Exits:
 
 
 def compare_exits(cards: Sequence[Json], messages: Sequence[Json], tally: Exits) -> None:
-    """Count every card of the truth (in the order they left) by the `out` that belongs to it."""
+    """Count every card of the truth (in the order they left) by the `out` that belongs to it.
+
+    One that is found where it lies is said to be out then: otherwise the `out` of the card behind
+    it would be taken for its own, and all later ones be late.
+    """
     events = list(_card_events(messages))
-    outs = [(at, order) for at, kind, order, _ in events if kind == "out"]
+    outs = [(at, order) for at, kind, order, _ in events if kind in {"out", "found"}]
     slots = {order: slot for _, kind, order, slot in events if kind == "placed"}
     for card in cards:
         tally.cards += 1

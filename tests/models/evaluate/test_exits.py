@@ -58,6 +58,15 @@ def test_one_exit_serves_one_card() -> None:
     assert (tally.cards, tally.in_time, tally.never) == (2, 1, 1)
 
 
+def test_card_that_is_found_where_it_lies_does_not_make_the_next_one_late() -> None:
+    """The second is said to be out before 1.5 s have passed since the first one lay."""
+    behind = CARD | {"began_ms": 2500, "out_ms": 2600, "placed_ms": 3400}
+    said = [card_message(2100, "found", 1, "PUNTO_1"), card_message(2700, "out", 2)]
+    tally = Exits()
+    compare_exits([CARD, behind], [START, *said], tally)
+    assert (tally.late, tally.in_time) == (1, 1)
+
+
 def test_cut_card_is_seen_if_the_shoe_says_so() -> None:
     """The shoe's message alone says that the cut card is out."""
     shoe = {"topic": "casino/a/table/1/shoe", "payload": {"cut_card_seen": True}}

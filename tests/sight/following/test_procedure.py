@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vision.game.rules import Dealing, Rules
-from vision.sight.following.procedure import TAKEN, UNDER, Procedure
+from vision.sight.following.procedure import OVER, TAKEN, UNDER, Procedure
 from vision.sight.following.world import BACK, FACE, GONE, HAND, Lip
 
 
@@ -31,3 +31,26 @@ def test_card_that_is_held_before_the_shoe_is_not_laid_from_there() -> None:
     assert lays(Lip.REST)
     assert lays(Lip.CLEAR)
     assert not lays(Lip.LINGERS)
+
+
+def test_only_a_card_in_the_hand_is_held_before_the_shoe() -> None:
+    """Or a card that was just laid would hide the draw of the next."""
+    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
+
+    def lingers(place: int) -> bool:
+        state = procedure.state(((place, BACK, None),), Lip.CLEAR)
+        return any(move.lip is Lip.LINGERS for move in procedure.moves(state).moves)
+
+    assert lingers(HAND)
+    assert not lingers(0)
+
+
+def test_card_after_a_complete_coup_begins_the_next_one_though_a_card_was_removed_early() -> None:
+    """All six cards were taken off, the first one early: nobody draws a seventh."""
+    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
+    points = (2, 1, 0, 0, 5, 0)  # in their slots: Punto has 7 of 3 cards, Banco 1
+    cards = tuple((GONE + slot, FACE, value) for slot, value in enumerate(points))
+    drawn = procedure.moves(procedure.state(cards, Lip.PARTLY, (TAKEN,))).moves
+    first = sum(move.rate for move in drawn if move.begins and move.lip is Lip.WHOLLY)
+    seventh = sum(move.rate for move in drawn if OVER in move.codes and move.lip is Lip.WHOLLY)
+    assert 0 < seventh < first / 100

@@ -219,7 +219,8 @@ class Procedure:
     def _at_lip(self, cards: Cards, lip: Lip, codes: Codes) -> Iterator[Move]:
         hand = [i for i, card in enumerate(cards) if card[0] == HAND]
         for name, to in _STEPS[lip]:
-            yield _move(name, cards, to, codes)
+            if hand or to is not Lip.LINGERS:
+                yield _move(name, cards, to, codes)
         if lip is Lip.REST:
             yield from self._edge(cards, codes)
             yield from self._unseen(cards, codes)
@@ -230,9 +231,12 @@ class Procedure:
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
 
     def _edge(self, cards: Cards, codes: Codes) -> Iterator[Move]:
+        rate = self._edge_rate(cards, codes)
+        yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)
+
+    def _edge_rate(self, cards: Cards, codes: Codes) -> float:
         action, share = ACTIONS["edge"], self._wanted(cards, codes)
-        rate = action.due * share + action.undue * (1 - share)
-        yield Move(rate, rate * action.survival, cards, codes, Lip.EMERGING)
+        return action.due * share + action.undue * (1 - share)
 
     def _wanted(self, cards: Cards, codes: Codes) -> float:
         """Return how far (0 to 1) a next card is asked for: by the tableau, or as a new coup's."""
@@ -286,8 +290,8 @@ class Procedure:
         over = _with(codes, OVER)
         if share < 1 and over is not None:
             # The edge of a card that is not due was paid for where it emerged; where it may have
-            # been due, the difference is.
-            ratio = 1.0 if share == 0 else (1 - share) * edge.undue / edge.due
+            # been due, or be the next coup's, the difference is.
+            ratio = (1 - share) * edge.undue / self._edge_rate(cards, codes)
             yield Move(out.due * ratio, cost * ratio, more, over, Lip.WHOLLY)
 
     # --- on the table ----------------------------------------------------------------------------

@@ -1,14 +1,14 @@
 """Measures several tables on one machine: `python -m tests.chaos.tables --tables 4 --minutes 30`.
 
-Films of play of 1080p at 30 frames a second, dealt by the simulator, come by RTSP from a local
-server; a reader for each table runs as its unit would run it, with mosquitto as their broker, while
-a board server has as many pages open as there are tables. A coup begins every 25 s, as at a quick
-table, or with `--every 0` as soon as the last one is cleared. A film is a short shoe that is dealt
-again and again, and the staff order a new shoe, signed, each time its last coup has ended. It
-prints for each table how old pictures were when they were looked at, what it took from a picture to
-a subscriber, the looks a second, the memory (proportional set size of the reader and its capture
-process), the processor time, and how many coups came out as dealt; beside it how loaded the machine
-was.
+Films of play, dealt by the simulator, come by RTSP from a local server, 1080p at 30 frames a second
+or as a camera's sub-stream (`--size 960x540 --fps 15`); a reader for each table runs as its unit
+would run it, with mosquitto as their broker, while a board server has as many pages open as there
+are tables. A coup begins every 25 s, as at a quick table, or with `--every 0` as soon as the last
+one is cleared. A film is a short shoe that is dealt again and again, and the staff order a new
+shoe, signed, each time its last coup has ended. It prints for each table how old pictures were when
+they were looked at, what it took from a picture to a subscriber, the looks a second, the memory
+(proportional set size of the reader and its capture process), the processor time, and how many
+coups came out as dealt; beside it how loaded the machine was.
 """
 
 from __future__ import annotations
@@ -91,20 +91,27 @@ class Listener(Consumer):
             client.publish(topic, json.dumps(signed), 1)
 
 
-def deal(folder: Path, number: int, every_s: float) -> Path:
+def deal(
+    folder: Path,
+    number: int,
+    every_s: float,
+    size: tuple[int, int] = SIZE,
+    fps: int = FPS,
+) -> Path:
     """Deal the film of a table, if it is not there yet, and return its folder."""
-    film = folder / f"table-{number}-{SHOE_COUPS}-every-{every_s:g}"
+    kind = "" if (size, fps) == (SIZE, FPS) else f"-{size[0]}x{size[1]}-{fps}"
+    film = folder / f"table-{number}-{SHOE_COUPS}-every-{every_s:g}{kind}"
     if not (film / simulate.VIDEO).exists():
         film.mkdir(parents=True, exist_ok=True)
         seed = 100 + number
         scenario = with_changes(
             Scenario(), coups=SHOE_COUPS, seed=seed, pace=PACE if every_s else 1.0
         )
-        look = look_for("test", seed, Camera(SIZE, TILT, 0.0), fps=FPS)
+        look = look_for("test", seed, Camera(size, TILT, 0.0), fps=fps)
         show = simulate.rehearse(scenario, look)
         cycle = Cycle(show, every_s, BEFORE_S)
         partial = film / f"partial-{simulate.VIDEO}"
-        write_video(partial, cycle.frames(), Progress(cycle.frame_count, quiet=True), Encoding(FPS))
+        write_video(partial, cycle.frames(), Progress(cycle.frame_count, quiet=True), Encoding(fps))
         write_text(film / "truth.json", json.dumps(show.truth()))
         write_text(film / "table.toml", show.table_file())
         partial.replace(film / simulate.VIDEO)
@@ -331,10 +338,15 @@ def main() -> None:
     parser.add_argument(
         "--every", type=float, default=25.0, metavar="S", help="seconds from coup to coup (25)"
     )
+    parser.add_argument(
+        "--size", type=simulate.picture_size, default=SIZE, metavar="WxH", help="px (1920x1080)"
+    )
+    parser.add_argument("--fps", type=int, default=FPS, metavar="N", help="pictures a second (30)")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="keep all messages there")
     arguments = parser.parse_args()
     numbers = range(arguments.tables)
-    films = [deal(arguments.films, number % FILMS, arguments.every) for number in numbers]
+    stream = arguments.size, arguments.fps
+    films = [deal(arguments.films, number % FILMS, arguments.every, *stream) for number in numbers]
     print(measure(films, arguments.minutes, arguments.keep))
 
 

@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluate.streams import Film, without_hands
+from vision.sight.detection.mouth import LABELS
 from vision.sight.following.places import BOXES, EDGES, SYMBOLS, PlaceLook
 
 # Shares (0 to 1) and lengths (ms) of each kind, and how many a film of those that are counted.
 SHARE_UNSEEN, SHARE_HALF_SECONDS, SHARE_UNDER_HAND = 0.05, 0.1, 0.25
 HALF_SECOND, UNDER_HAND_MS, BLIND_MS, PASSAGE_MS = 500, 4000, 1500, 400
 BLINDNESSES, PASSAGES = 10, 8
+# Which value of the mouth tells a hand.
+HAND = LABELS.index("hand")
 # A slot that shows nothing, and one under a hand that hides it.
 BARE = 0
 HIDDEN = int(np.arange(BOXES * 2 * EDGES * 2).reshape(BOXES, 2, EDGES, 2)[0, 1, EDGES - 1, 0])
@@ -61,14 +64,16 @@ class BlindMouth(Failing):
 
 
 class UnseenDraws(Failing):
-    """One draw in twenty is not seen by the mouth at all."""
+    """One draw in twenty is not seen by the mouth at all, but for the hand."""
 
     def mouth(self) -> NDArray[np.float32]:
         """Return values at rest while those cards are drawn."""
         values, rest = self.film.stream.mouth.copy(), self.rest()
+        hand = values[:, HAND].copy()
         for card in self.film.truth.cards:
             if self.rng.random() < SHARE_UNSEEN:
                 values[(self.frames >= card.began - 300) & (self.frames < card.out + 500)] = rest
+        values[:, HAND] = hand
         return values
 
 

@@ -133,7 +133,7 @@ def decode(
             aside = outside.take(len(elsewhere.look(stream.boxes[index], at)), at)
             places = slots.take(seen, at)
             shown = TableLook.of(places, slots.holds, reads[index], aside)
-        if not decoder.step(at, lip.take(values, at), shown):
+        if not decoder.step(at, lip.take(values, at), shown, hand=lip.hand):
             continue
         tally.worlds.append(len(decoder.worlds))
         decoded.note(at, accounts, accounts.take(at, looked=index is not None))

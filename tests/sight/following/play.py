@@ -31,13 +31,14 @@ class Play:
         self.hidden: set[int] = set()
         self.aside = False
 
-    def wait(self, seconds: float, *shown: Lip, mouth: bool = True) -> None:
-        """Let time go by while the lip shows one of these states."""
+    def wait(self, seconds: float, *shown: Lip, mouth: bool = True, hand: bool = False) -> None:
+        """Let time go by while the lip shows one of these states; a hand draws, or is there."""
         lips = shown or (Lip.REST,)
+        hands = 1.0 if shown or hand or not mouth else 0.0
         for _ in range(max(1, round(1000 * seconds / FRAME_MS))):
             self.at += FRAME_MS
             lip = np.array([0.0 if state in lips else -SURE for state in Lip])
-            self.decoder.step(self.at, lip if mouth else 0 * lip, self._shown())
+            self.decoder.step(self.at, lip if mouth else 0 * lip, self._shown(), hand=hands)
             self.over += self.accounts.take(self.at, looked=True)
 
     def _shown(self) -> TableLook:
@@ -52,9 +53,10 @@ class Play:
         return TableLook.of(slots, holds, reads, (10.0 if self.aside else 0.5, 0.5))
 
     def draw(self, *, seen: bool = True) -> None:
-        """Draw a card from the shoe into the hand."""
+        """Draw a card from the shoe into the hand; of one that is not seen the hand is."""
         if not seen:
-            self.wait(0.6)
+            self.wait(0.3, hand=True)
+            self.wait(0.3)
             return
         self.wait(0.15, Lip.EMERGING, Lip.PARTLY)
         self.wait(0.15, Lip.WHOLLY, Lip.CLEAR)

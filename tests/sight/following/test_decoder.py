@@ -108,7 +108,7 @@ def test_two_cards_that_leave_the_shoe_as_one_are_told(number: int) -> None:
     play = Play()
     play.deal(*NATURAL[:number])
     play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
-    play.wait(0.2, Lip.TWO, Lip.TWO_CLEAR)
+    play.wait(0.2, Lip.WHOLLY, Lip.CLEAR)
     play.wait(0.3)
     for slot, points in NATURAL[number : number + 2]:
         play.lay(slot, points)
@@ -118,6 +118,21 @@ def test_two_cards_that_leave_the_shoe_as_one_are_told(number: int) -> None:
     account = play.decided()
     assert account.layout == (P1, B1, P2, B2)
     assert account.odds[TWO_OUT] > ALLEGED
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_draw_that_the_mouth_misses_is_not_taken_for_two_at_once(number: int) -> None:
+    """A hand was at the mouth between the two: nobody drew two cards as one."""
+    play = Play()
+    play.deal(*NATURAL[: number + 1])
+    play.draw(seen=False)
+    play.lay(*NATURAL[number + 1])
+    play.deal(*NATURAL[number + 2 :])
+    play.wait(1.0)
+    play.sweep()
+    account = play.decided()
+    assert account.layout == (P1, B1, P2, B2)
+    assert account.odds.get(TWO_OUT, 0.0) < 1
 
 
 def test_card_taken_off_while_the_coup_goes_on_is_told() -> None:
@@ -195,8 +210,9 @@ def test_blind_mouth_accuses_nobody() -> None:
     play = Play()
     play.deal(*FIVE[:1])
     for slot, points in FIVE[1:3]:
+        play.wait(0.8, mouth=False)
         play.lying[int(slot)] = (2, points)
-        play.wait(1.5, mouth=False)
+        play.wait(0.7, mouth=False)
     play.deal(*FIVE[3:])
     play.wait(1.0)
     play.sweep()

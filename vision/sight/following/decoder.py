@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vision.game.rules import Rules
-from vision.sight.following.actions import MISSED
+from vision.sight.following.actions import ACTIONS, MISSED
 from vision.sight.following.evidence import Values
 from vision.sight.following.procedure import Procedure, swept
 from vision.sight.following.world import (
@@ -35,6 +35,8 @@ LONGEST_S, SHORTEST_MS = 0.05, 24
 PRUNE = MISSED * SHORTEST_MS / 1000 / 2
 IGNORED = PRUNE / 5
 BEAM = 128
+# How much rarer a draw that the mouth does not see is without a hand there than with one.
+HANDLESS = ACTIONS["unseen"].undue / ACTIONS["unseen"].due
 # The least weight of the lawful world against the best one; odds stop there.
 LEAST_LAWFUL = 1e-12
 # No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone
@@ -72,13 +74,19 @@ class Decoder:
         self.worlds[taken] = self.worlds.get(taken, 0.0) + gone
 
     def step(
-        self, at: int, lip: Values, shown: TableLook | None = None, *, still: bool = False
+        self,
+        at: int,
+        lip: Values,
+        shown: TableLook | None = None,
+        *,
+        hand: float = 1.0,
+        still: bool = False,
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
-        `lip` (11) are log-likelihoods; `shown` is what the slots show, where they were looked at.
-        Pictures that follow quickly are taken together. `still`: nothing moved since the one
-        before, so that one thing at most happened.
+        `lip` (9) are log-likelihoods; `shown` is what the slots show, where they were looked at.
+        Pictures that follow quickly are taken together. `hand` (0 to 1): how likely one is at the
+        mouth. `still`: nothing moved since the one before, so that one thing at most happened.
         """
         lip = lip if self._waiting is None else lip + self._waiting
         elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
@@ -91,7 +99,7 @@ class Decoder:
         steps = min(most, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
         parts: Parts = dict(self.worlds.items())
         for _ in range(steps):
-            parts = self._move(parts, elapsed / steps / 1000)
+            parts = self._move(parts, elapsed / steps / 1000, max(hand, HANDLESS))
         self._keep(self._weigh(parts, lip, shown))
         if self.procedure.is_full:
             states = (state for world in self.worlds for state in (world.before, world.state))
@@ -99,7 +107,7 @@ class Decoder:
             self._read = {}
         return True
 
-    def _move(self, parts: Parts, elapsed: float) -> Parts:
+    def _move(self, parts: Parts, elapsed: float, hand: float) -> Parts:
         """Return the worlds after so many seconds in which anything may have happened."""
         moved: Parts = {}
         get, procedure = moved.get, self.procedure
@@ -114,6 +122,8 @@ class Decoder:
                 share = each * move.rate
                 if share < least:
                     break  # the others are less likely still
+                if move.by_hand:
+                    share *= hand
                 following, ended = move.targets.get(lip) or procedure.target(move, lip)
                 key = (coup, before, following) if ended is None else (coup + 1, ended, following)
                 moved[key] = get(key, 0.0) + share

@@ -39,8 +39,11 @@ MOUTH_FLAT = 0.006
 MOVED, MOVED_MS, REACHES = 0.08, 100, (0.35, 0.65)
 EDGE_SYMBOLS = 3 * (len(REACHES) + 1)
 # How the network's word for the cut card weighs: factor and offset of its log odds; cut cards have
-# 0.6 to 0.75 on average, others 0.02 to 0.13. And the most that it, or that for two, may say.
+# 0.6 to 0.75 on average, others 0.02 to 0.13. And the most that it may say.
 CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
+# How the network's word for a hand weighs: factor and offset of its log odds, at their most 3.5 and
+# more in each draw of 58 films, with nobody there -4 at the median.
+HAND_LINE = (2.0, -4.0)
 # What a share of new colours says of the cut card: factor, even point, least and most; ordinary
 # cards have 0.03 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: such
 # a one is known only where the network is sure of it.
@@ -131,17 +134,19 @@ class LipEvidence:
         self._returns = np.logaddexp.reduce(back) - np.log(2) - either
         self._edge = EdgeWatch()
         self._at: int | None = None
+        self.hand = 1.0  # how likely (0 to 1) a hand was at the mouth in the picture taken last
 
     def take(self, values: Sequence[float] | NDArray[np.floating], at: int) -> Values:
-        """Return the log-likelihood of each `Lip` (11) of a picture taken at a time, ms."""
+        """Return the log-likelihood of each `Lip` (9) of a picture taken at a time, ms."""
         logits = np.asarray(values, np.float64)
+        factor, offset = HAND_LINE
+        self.hand = float(1 / (1 + np.exp(-factor * logits[8] - offset)))
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
         shares = _softmax(logits[:3])
         phases = _log_mixed(shares, MOUTH_FLAT)
         edge, seen = self._edge.look(logits, at), float(shares[1])
         cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
-        two = float(np.clip(logits[9], -MOST_SAID, MOST_SAID))
         rest, partly, wholly = (float(p) for p in phases)
         found = np.array([
             rest,
@@ -152,8 +157,6 @@ class LipEvidence:
             partly + seen * self._returns[edge],
             rest,
             max(partly, wholly) + cut,
-            wholly + two,
-            wholly + two,
             max(partly, wholly) + LINGERS,
         ])  # fmt: skip
         return found * (elapsed / MOUTH_MS)

@@ -232,12 +232,15 @@ class Follower:
 
         `still`: nothing has moved since the picture before. Return what is to be said.
         """
-        if self._at is not None and at - self._at > GAP_MS:
+        gap = self._at is not None and at - self._at > GAP_MS
+        if gap:
             self.miss()
         self._at, self.looks = at, ()
         events: list[Event] = []
         shown = None if sight is None else self._look(at, sight)
-        if not self.decoder.step(at, self._lip.take(mouth, at), shown, still=still):
+        lip = self._lip.take(mouth, at)
+        hand = 1.0 if gap else self._lip.hand
+        if not self.decoder.step(at, lip, shown, hand=hand, still=still):
             return events
         events += self._at_lip(at, mouth)
         decided = self.accounts.take(at, looked=sight is not None)

@@ -61,8 +61,6 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
     Lip.RETURNING: (("step", Lip.INSIDE),),
     Lip.INSIDE: (("go on", Lip.REST),),
-    Lip.TWO: (("step", Lip.TWO_CLEAR),),
-    Lip.TWO_CLEAR: (("leave", Lip.REST),),
 }
 # How usual it is (0 to 1) that a card is laid while one shows at the lip: one that is held before
 # the shoe lies nowhere, and hides no draw once it is laid.
@@ -249,18 +247,8 @@ class Procedure:
     def _unseen(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         rate = ACTIONS["unseen"].due * self._wanted(cards, codes)
         for move in self._drawn(cards, codes):
-            if move.lip is not Lip.WHOLLY or set(move.codes) - set(codes):
-                continue
-            whole = move.codes, Lip.REST, move.begins, move.left, move.before
-            yield Move(rate, 0.0, move.cards, *whole)
-            # It may have been laid down by the time that it is noticed.
-            last = len(move.cards) - 1
-            for slot, share in self.due(move.cards[:last]).items():
-                if slot == COMPLETE or any(place == slot for place, _, _ in move.cards):
-                    continue
-                for side in (BACK, FACE):
-                    laid = put(move.cards, last, slot, side + UNSEEN)
-                    yield Move(rate * share / 2, 0.0, laid, *whole)
+            if move.lip is Lip.WHOLLY and not set(move.codes) - set(codes):
+                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by_hand=True)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         """Yield the moves of a card that is drawn wholly out, alone or with another."""
@@ -274,7 +262,7 @@ class Procedure:
             first = Move(due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
             yield first
             rate = ACTIONS["two"].due * due
-            yield replace(first, rate=rate, cost=0.0, cards=_BOTH, codes=(TWO_OUT,), lip=Lip.TWO)
+            yield replace(first, rate=rate, cost=0.0, cards=_BOTH, codes=(TWO_OUT,))
             if TAKEN not in codes:
                 return
         if len(cards) >= MOST_CARDS:
@@ -286,7 +274,7 @@ class Procedure:
             both = _with(codes, TWO_OUT)
             if both is not None:
                 two = (*cards, *_BOTH)
-                yield Move(ACTIONS["two"].due * out.due, 0.0, two, both, Lip.TWO)
+                yield Move(ACTIONS["two"].due * out.due, 0.0, two, both, Lip.WHOLLY)
         over = _with(codes, OVER)
         if share < 1 and over is not None:
             # The edge of a card that is not due was paid for where it emerged; where it may have

@@ -28,7 +28,7 @@ Codes = tuple[str, ...]
 
 
 class Lip(IntEnum):
-    """What the lip of the shoe shows.
+    """What the lip of the shoe shows: two cards that leave as one look like one.
 
     Each way has two steps, so that it takes a shortest time: with one, cards that never were leak
     in through the noise of two pictures.
@@ -42,9 +42,7 @@ class Lip(IntEnum):
     RETURNING = 5  # a card goes back
     INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
     CUT = 7  # the cut card is out, or comes
-    TWO = 8  # two cards are out as one
-    TWO_CLEAR = 9
-    LINGERS = 10  # the card just drawn is still before the shoe, and hides what its lip shows
+    LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
 
 
 @dataclass(slots=True, eq=False)
@@ -83,8 +81,9 @@ class Move:
     """An action from a state: its rate, what its not coming costs, both a second; where it leads.
 
     `lip` is `None` where it leaves the lip as it is. `begins`: the coup ends, with the cards
-    `left` and the codes `before`, and another begins with `cards`. `targets`
-    keeps the states it led to, by lip, with the state in which the coup ended.
+    `left` and the codes `before`, and another begins with `cards`. `by_hand`: a hand at the mouth
+    does it; without one it is so much rarer. `targets` keeps the states it led to, by lip, with the
+    state in which the coup ended.
     """
 
     rate: float
@@ -96,7 +95,11 @@ class Move:
     left: Cards = ()
     before: Codes = ()
     burning: bool = False
-    targets: dict[Lip, tuple[State, State | None]] = field(default_factory=dict, repr=False)
+    by_hand: bool = False
+    # No argument: a move that is made of another leads elsewhere.
+    targets: dict[Lip, tuple[State, State | None]] = field(
+        default_factory=dict, repr=False, init=False
+    )
 
 
 class Moves(NamedTuple):

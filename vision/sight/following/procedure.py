@@ -247,7 +247,8 @@ class Procedure:
     def _unseen(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         rate = ACTIONS["unseen"].due * self._wanted(cards, codes)
         for move in self._drawn(cards, codes):
-            if move.lip is Lip.WHOLLY and not set(move.codes) - set(codes):
+            drawn = len(move.cards) - (0 if move.begins else len(cards))
+            if drawn == 1 and not set(move.codes) - set(codes):
                 yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by_hand=True)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:

@@ -217,15 +217,14 @@ class Measurement:
     """What one picture shows.
 
     `shift` is how far the card that is out has come, in depths of a card (1: just wholly out);
-    `shown` is of that card, or of the one at rest; `hand` and `together` are probabilities. `cells`
-    are the colours of what is not there at rest, where something seems to be out.
+    `shown` is of that card, or of the one at rest; `hand` is a probability. `cells` are
+    the colours of what is not there at rest, where something seems to be out.
     """
 
     phases: Phases
     shift: float
     shown: CardSides
     hand: float
-    together: float
     cells: Cells | None = None
 
 
@@ -353,9 +352,9 @@ def as_tensor(patch: Image) -> Tensor:
 
 def measurement(values: Tensor) -> Measurement:
     """Return what the values of the network (10,) mean."""
-    hand, together = (1 / (1 + np.exp(-values[8:10]))).tolist()
+    hand = float(1 / (1 + np.exp(-values[8])))
     phases, shown = Phases(*_softmax(values[:3])), CardSides(*_softmax(values[4:8]))
-    return Measurement(phases, float(values[3]), shown, hand, together)
+    return Measurement(phases, float(values[3]), shown, hand)
 
 
 def _softmax(logits: Tensor) -> list[float]:

@@ -1,9 +1,10 @@
 """What a dealer does, and how soon: one table of actions.
 
-An action is as quick as one of five speeds, where procedure asks for it and where it does not; what
-procedure does not ask for carries a code. Dealers wait, and waits have long tails, so that a due
-action that does not come says little. These numbers are priors, set by hand so that films of the
-simulator (`python -m models.evaluate.following`) are decoded; the figures of sight are fitted.
+An action is as quick as one of five speeds, where procedure asks for it and where it does not, but
+for a draw that the mouth misses; what procedure does not ask for carries a code. Dealers wait, and
+waits have long tails, so that a due action that does not come says little. These numbers are
+priors, set by hand so that films of the simulator (`python -m models.evaluate.following`) are
+decoded; the figures of sight are fitted.
 """
 
 from __future__ import annotations

@@ -61,6 +61,14 @@ def test_mouth_at_rest_and_with_a_card_out_are_told_apart() -> None:
     assert int(np.argmax(lip.take(_wholly(1.2), 50))) in {Lip.WHOLLY, Lip.CLEAR}
 
 
+@pytest.mark.parametrize(("said", "low", "high"), [(-4.0, 0.0, 1e-3), (3.5, 0.9, 1.0)])
+def test_hand_at_the_mouth_is_told(said: float, low: float, high: float) -> None:
+    """As the network has it with nobody there, and in the faintest draw of 58 films."""
+    lip = LipEvidence(_table())
+    lip.take([*REST[:8], said, *REST[9:]], 0)
+    assert low <= lip.hand <= high
+
+
 def test_cut_card_is_told_by_its_looks() -> None:
     """A card wholly out that looks like the cut card is it."""
     lip = LipEvidence(_table())

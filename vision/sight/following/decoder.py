@@ -29,9 +29,9 @@ from vision.sight.following.world import (
 # A longer time than this between two pictures is gone through in steps, s: several things may
 # happen in it. A shorter one than the second is added to the next.
 LONGEST_S, SHORTEST_MS = 0.05, 24
-# Worlds that are so much less likely than the best one are dropped: half of the rarest action
-# within the shortest step, or else a draw that sight missed is dropped as it happens. What is less
-# likely still by the second is not even looked at. No more worlds are kept than `BEAM`.
+# Worlds that are so much less likely than the best one are dropped: half of `MISSED` within the
+# shortest step, or else what sight missed is dropped as it happens. What is less likely still by
+# the second is not even looked at. No more worlds are kept than `BEAM`.
 PRUNE = MISSED * SHORTEST_MS / 1000 / 2
 IGNORED = PRUNE / 5
 BEAM = 128

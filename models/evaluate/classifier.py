@@ -33,7 +33,9 @@ from vision.sight.geometry.plane import Image
 SEED = 70_001
 # Classes of equal size over which the calibration error is summed.
 BINS = 15
-# Temperatures and shifts of the logits of what is seen, of which those that fit best are taken.
+# Temperatures and shifts of the logits of what is seen, of which those that fit best are taken. A
+# shift of 10 fits single looks better (a loss of 0.191, not 0.206), but then everything counts as
+# seen, and ten looks that share a cover confirm each other: a loss of 0.0163, not 0.0161.
 SEEN_TEMPERATURES, SEEN_SHIFTS = (0.5, 0.75, 1.0, 1.25, 1.6, 2.0), tuple(np.arange(0.0, 7.0))
 
 

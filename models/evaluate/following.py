@@ -25,12 +25,19 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import Account, Accounts, lies
-from vision.sight.following.decoder import BEAM, Decoder, TableLook
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, SlotEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.places import ElsewhereWatch, PlaceLook, PlaceWatch
-from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
-from vision.sight.following.world import SHOE, layout, slot_of
+from vision.sight.following.procedure import (
+    ELSEWHERE,
+    OVER,
+    RETURNED,
+    TAKEN,
+    TWO_OUT,
+    UNDER,
+    Procedure,
+)
+from vision.sight.following.world import BEAM, SHOE, Decoder, TableLook, layout, slot_of
 
 # What the decoder cannot know or names otherwise: not counted as incidents here.
 NOT_OF_LAYOUT = {"SWITCH", "EXPOSED_IN_SHOE", "EXPOSED_EARLY", "UNREAD", "CUT_CARD", "MISREAD"}
@@ -119,7 +126,7 @@ def decode(
     failing = BROKEN[broken](film)
     stream = failing.film.stream
     rules = Rules(dealing=Dealing(stream.dealing))
-    decoder = Decoder(rules, burn=BURN_SEEN, beam=beam)
+    decoder = Decoder(Procedure(rules), burn=BURN_SEEN, beam=beam)
     lip, slots, watch = LipEvidence(table), SlotEvidence(table), PlaceWatch(stream.view)
     outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()

@@ -7,9 +7,9 @@ import numpy as np
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account, Accounts
-from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import Values
-from vision.sight.following.world import Lip
+from vision.sight.following.procedure import Procedure
+from vision.sight.following.world import Decoder, Lip, TableLook
 
 FRAME_MS = 50
 # Log-likelihoods against what is shown: as sure as a good picture is.
@@ -23,7 +23,7 @@ class Play:
     """
 
     def __init__(self, dealing: Dealing = Dealing.FACE_UP, *, burn: float = 0.0) -> None:
-        self.decoder = Decoder(Rules(dealing=dealing), burn=burn)
+        self.decoder = Decoder(Procedure(Rules(dealing=dealing)), burn=burn)
         self.accounts = Accounts(self.decoder)
         self.over: list[Account] = []
         self.at = 0

@@ -8,9 +8,8 @@ from tests.sight.following.play import Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing
 from vision.sight.following.decisions import Account
-from vision.sight.following.decoder import BEAM, is_lawful
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
-from vision.sight.following.world import HAND, SHOE, Lip, State, slot_of
+from vision.sight.following.world import BEAM, HAND, SHOE, Lip, State, is_lawful, slot_of
 
 P1, B1, P2, B2, P3, B3 = Slot
 NATURAL = ((P1, 4), (B1, 2), (P2, 4), (B2, 0))
@@ -49,7 +48,7 @@ def test_what_is_believed_does_not_hang_on_how_many_states_are_kept(
     """Memory is bounded at no price: what was forgotten is worked out again, the same."""
     believed, sizes = [], []
     for most in (10**9, 0):
-        monkeypatch.setattr("vision.sight.following.procedure.MOST_STATES", most)
+        monkeypatch.setattr("vision.sight.following.world.MOST_STATES", most)
         play = Play()
         play.deal(*SIX)
         play.sweep()

@@ -15,21 +15,23 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from vision.game.events import Allegation, Slot
-from vision.sight.following.decoder import LEAST_LAWFUL, Decoder
 from vision.sight.following.evidence import Values
-from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT, taken_from
+from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT
 from vision.sight.following.world import (
     ASIDE,
     FACE,
     GONE_ASIDE,
     HAND,
+    LEAST_LAWFUL,
     SHOE,
     UNSEEN,
     Cards,
+    Decoder,
     State,
     is_gone,
     layout,
     slot_of,
+    taken_from,
 )
 from vision.sight.reading.faces import Face
 

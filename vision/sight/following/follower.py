@@ -37,7 +37,6 @@ from vision.sight.following.decisions import (
     lies,
     rounded,
 )
-from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import (
     AsideEvidence,
     CutWatch,
@@ -55,7 +54,7 @@ from vision.sight.following.places import (
     PlaceLook,
     PlaceWatch,
 )
-from vision.sight.following.procedure import FIRST_CARDS
+from vision.sight.following.procedure import FIRST_CARDS, Procedure
 from vision.sight.following.world import (
     ASIDE,
     BACK,
@@ -65,7 +64,9 @@ from vision.sight.following.world import (
     HAND,
     SHOE,
     Cards,
+    Decoder,
     Lip,
+    TableLook,
     is_gone,
 )
 from vision.sight.geometry.plane import Image, Points, TableView
@@ -167,7 +168,7 @@ class Follower:
         self.faces.begin_shoe(read)
         self.faces.forget(1 << 30)
         burns = order == 1 and self._rules.burn.kind is not BurnKind.NONE
-        self.decoder = Decoder(self._rules, burn=burn if burns else 0.0)
+        self.decoder = Decoder(Procedure(self._rules), burn=burn if burns else 0.0)
         self.accounts = Accounts(self.decoder)
         self._told: dict[int, _Told] = {}
         self._before, self._next = 0, order  # coups of sight before the decoder's first one

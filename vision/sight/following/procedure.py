@@ -29,12 +29,16 @@ from vision.sight.following.world import (
     Move,
     Moves,
     State,
+    StateSpace,
     held,
     is_gone,
     is_held,
+    is_over,
     put,
     seen_over,
     slot_of,
+    swept,
+    taken_from,
 )
 
 # Departures from procedure, as worlds name them; which fault each is, the rules say of the layout.
@@ -65,59 +69,26 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
 # How usual it is (0 to 1) that a card is laid while one shows at the lip: one that is held before
 # the shoe lies nowhere, and hides no draw once it is laid.
 _LAYS = {Lip.WHOLLY: LESS_USUAL, Lip.CLEAR: LESS_USUAL, Lip.LINGERS: 0.0}
-# States of cards that were read, kept from one picture to the next; a coup has some thousands. With
-# their moves 4,000 take 20 MB. More only take memory; of a film of 7,600 pictures a tenth more
-# states are worked out with 3,000 than if none is forgotten.
-MOST_STATES = 4_000
 
 
-class Procedure:
+class Procedure(StateSpace):
     """The moves from each state of a coup, by the rules and the way of dealing of a table."""
 
     def __init__(self, rules: Rules) -> None:
+        super().__init__()
         self._rules = rules
         self._face_up = LAID_FACE_UP[rules.dealing]
         fixed = rules.burn.kind is BurnKind.FIXED
         self._least_burned = min(LEAST_BURNED, rules.burn.cards) if fixed else LEAST_BURNED
-        self._states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
-        self._room = MOST_STATES
         self.due = cache(self._due)
         self._on_table = cache(self._table_moves)
-        self.reprice = cache(self._reprice)
-
-    def state(
-        self, cards: Cards, lip: Lip = Lip.REST, codes: Codes = (), *, burning: bool = False
-    ) -> State:
-        """Return the one state of that value."""
-        key = cards, lip, codes, burning
-        found = self._states.get(key)
-        if found is None:
-            found = self._states[key] = State(*key)
-        return found
-
-    @property
-    def size(self) -> int:
-        """Return how many states are kept."""
-        return len(self._states)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there are so many states that it is time to forget some."""
-        return self.size > self._room
+        self._priced = cache(self._reprice)
+        self.reprice = self._priced
 
     def forget(self, kept: Iterable[State]) -> None:
-        """Forget what was worked out of cards that were read, but for the states that are kept.
-
-        The states of cards that are not read yet come again in every coup: they stay.
-        """
-        stay = [s for s in self._states.values() if all(points is None for *_, points in s.cards)]
-        for state in kept:
-            if any(points is not None for *_, points in state.cards):
-                state.moves = None
-                stay.append(state)
-        self._states = {(s.cards, s.lip, s.codes, s.burning): s for s in stay}
-        self._room = len(self._states) + MOST_STATES
-        for known in (self.due, self._on_table, self.reprice):
+        """Forget what was worked out of cards that were read, but for the states that are kept."""
+        super().forget(kept)
+        for known in (self.due, self._on_table, self._priced):
             known.cache_clear()
 
     def moves(self, state: State) -> Moves:
@@ -137,16 +108,6 @@ class Procedure:
             rate, cost = sum(move.rate for move in found), sum(move.cost for move in found)
             state.moves = Moves(tuple(found), rate, cost)
         return state.moves
-
-    def target(self, move: Move, lip: Lip) -> tuple[State, State | None]:
-        """Return the state to which a move leads from a lip, and the coup that ends, if any."""
-        found = move.targets.get(lip)
-        if found is None:
-            to = lip if move.lip is None else move.lip
-            ended = self.state(move.left, Lip.REST, move.before) if move.begins else None
-            state = self.state(move.cards, to, move.codes, burning=move.burning)
-            found = move.targets[lip] = state, ended
-        return found
 
     def _due(self, cards: Cards) -> dict[int, float]:
         """Return how likely each slot is due next, `COMPLETE` for none; cards in hand are laid."""
@@ -240,7 +201,7 @@ class Procedure:
         """Return how far (0 to 1) a next card is asked for: by the tableau, or as a new coup's."""
         goes_on = TAKEN in codes and self.due(cards).get(COMPLETE, 0.0) < 1
         if _begins(cards) and not goes_on:
-            live = any(not _is_over(place) for place, _, _ in cards)
+            live = any(not is_over(place) for place, _, _ in cards)
             return UNUSUAL if live else 1.0
         return 1 - self.due(cards).get(COMPLETE, 0.0)
 
@@ -468,22 +429,6 @@ def _with(codes: Codes, code: str) -> Codes | None:
 def _counts(place: int) -> bool:
     """Whether a card in that place is one of a hand."""
     return slot_of(place) is not None
-
-
-def _is_over(place: int) -> bool:
-    """Whether nothing more happens to a card in that place in its coup."""
-    return place >= GONE or place == SHOE
-
-
-def swept(cards: Cards) -> Cards:
-    """Return the cards of a coup as they are once all of them were taken away."""
-    return tuple(c if _is_over(c[0]) else (taken_from(c[0]), *c[1:]) for c in cards)
-
-
-def taken_from(place: int) -> int:
-    """Return the place of a card once it is taken away."""
-    slot = slot_of(place)
-    return GONE_ASIDE if slot is None else GONE + slot
 
 
 def _begins(cards: Cards) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Self
 from vision.access.command_gate import Gate, Ordered
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, LinkWatch, SlowDisk
-from vision.app.order_intake import OrderIntake, StaffRecord
+from vision.app.order_intake import OrderIntake, staff_changes
 from vision.app.replay_service import Replays
 from vision.app.restore import (
     CHECKPOINT_EVERY,
@@ -172,7 +172,6 @@ class Journal:
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders(), self._session.table.clock)
-            self._staff = StaffRecord(self._session.register)
             self._second_person = config.orders.second_person
             self._closing = opening.pop_all()
         begin = self._session.table.clock
@@ -244,8 +243,9 @@ class Journal:
         self, started: Started, *, before: Sequence[Event] = (), more: Sequence[Event] = ()
     ) -> tuple[Step, ...]:
         """Begin that run between what is before and what more has happened, sign, and connect."""
-        staff = self._staff.changes(self.gate.users, started.at)
-        key = key_in_log(self._signer, self._session.register, started.at)
+        register = self._session.register
+        staff = staff_changes(register, self.gate.users, started.at)
+        key = key_in_log(self._signer, register, started.at)
         steps = self.take([*before, started, *staff, *key, *more], START)
         if self._endpoint is not None:
             self._connect(self._endpoint, started.at)
@@ -393,10 +393,12 @@ class Journal:
 
     def orders(self, at: int) -> tuple[Input, ...]:
         """Return the orders of people since the last call; what cannot be an order is refused."""
-        found: list[Input] = []
-        for given in self._intake.take() if self._intake is not None else ():
+        taken = self._intake.take() if self._intake is not None else ()
+        if not taken:
+            return ()
+        found: list[Input] = [*staff_changes(self._session.register, self.gate.users, at)]
+        for given in taken:
             ordered = replace(given, event=replace(given.event, at=at))
-            found += self._staff.changes(self.gate.users, at)
             try:
                 self.gate.check_second(
                     ordered, self._second_person, partial(is_settled, self.table)

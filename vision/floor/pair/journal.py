@@ -22,7 +22,6 @@ from typing import Any
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal, header_of, uninterrupted
-from vision.app.order_intake import StaffRecord
 from vision.clock import CLOCK
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -279,7 +278,6 @@ class PairJournal(Journal):
         CLOCK.not_before(table.clock)
         at = max(at, table.clock)
         self.gate.remember(self._store.orders(), table.clock)
-        self._staff = StaffRecord(self._session.register)
         before = {"after": number, "hash": head, "boot": table.boot, "term": self.lease.granted}
         if self._signer is not None:
             before["proof"] = self._signer.term_proof(self.lease.granted)

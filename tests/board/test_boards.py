@@ -167,9 +167,9 @@ def test_memory_stays_bounded_and_keeps_what_stands() -> None:
     memory = TableState("7")
     memory.take("alert/a0", {**message(0), "id": "a0"})
     for number in range(1, 4000):
-        memory.take("card", {**message(number), "order": number, "event": "out"})
+        memory.take("cmd/reply", {**message(number), "ref": f"r{number}"})
     assert [told.key for told in memory] == ["alert/a0"]
-    assert not memory.take("card", {**message(3999), "order": 3999, "event": "out"})
+    assert not memory.take("cmd/reply", {**message(3999), "ref": "r3999"})
     for number in range(1, 3000):
         memory.take(f"alert/b{number}", {**message(number), "id": f"b{number}"})
     assert len(list(memory)) == 2000

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
-from vision.board.table_state import MEDIA, Reduce, TableState, Update
+from vision.board.table_state import MEDIA, Reduce, TableState, Update, whole
 from vision.mqtt.endpoint import (
     Endpoint,
     explain_error,
@@ -54,7 +54,7 @@ class Feed:
         prefixes: Mapping[str, str],
         topics: Sequence[str],
         *,
-        reduce: Reduce | None = None,
+        reduce: Reduce = whole,
         recorder: Recorder | None = None,
     ) -> None:
         """Prepare a feed of `topics` of the tables; `prefixes` has the topic prefix of each table.
@@ -65,7 +65,7 @@ class Feed:
         self._prefixes = dict(prefixes)
         self._tables = {prefix: table for table, prefix in prefixes.items()}
         self._topics = tuple(topics)
-        self._states = {table: _state_of(table, reduce) for table in prefixes}
+        self._states = {table: TableState(table, reduce) for table in prefixes}
         self._heard_s = dict.fromkeys(prefixes, time.monotonic())
         self._listeners: set[Listener] = set()
         self._mutex = threading.Lock()
@@ -136,6 +136,11 @@ class Feed:
             self._listeners.add(listener)
             return tuple(update for table in tables for update in self._states[table])
 
+    @property
+    def listeners(self) -> int:
+        """How many listen."""
+        return len(self._listeners)
+
     def unsubscribe(self, listener: Listener) -> None:
         """Stop calling `listener`."""
         with self._mutex:
@@ -205,10 +210,6 @@ class Feed:
         if update is not None:
             for listener in listeners:
                 listener(update)
-
-
-def _state_of(table: str, reduce: Reduce | None) -> TableState:
-    return TableState(table) if reduce is None else TableState(table, reduce)
 
 
 class _Link:

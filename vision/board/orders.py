@@ -53,6 +53,11 @@ class Orders:
         self._listeners: list[Listener] = []
         self._mutex = threading.Lock()
 
+    @property
+    def name(self) -> str:
+        """The name that stands for the key."""
+        return self._credential.name
+
     def start(self) -> None:
         """Begin to listen for answers."""
         self._feed.subscribe(self._hear, self._feed.tables)

@@ -55,13 +55,6 @@ class _Viewer:
         return changes
 
 
-class Places:
-    """How many streams may be open at once; used from the server's thread only."""
-
-    def __init__(self, most: int) -> None:
-        self.free = most
-
-
 class Stream:
     """The events of some tables of a feed, for as long as a browser may have them."""
 
@@ -72,17 +65,12 @@ class Stream:
         *,
         facts: Mapping[str, Mapping[str, Any]],
         may_hear: Callable[[Update], bool] = lambda _: True,
-        places: Places | None = None,
     ) -> None:
-        """Prepare a stream of what the browser may hear; `facts` are the board's own by table.
-
-        While it is open it takes one of `places`.
-        """
+        """Prepare a stream of what the browser may hear; `facts` are the board's own by table."""
         self._feed = feed
         self._tables = tuple(tables)
         self._facts = facts
         self._may_hear = may_hear
-        self._places = places or Places(1)
 
     def response(self, method: str, open_still: Callable[[], bool]) -> StreamingResponse:
         """Return the answer to a browser; it ends when `open_still` returns False.
@@ -97,7 +85,6 @@ class Stream:
 
     async def _events(self, open_still: Callable[[], bool]) -> AsyncIterator[str]:
         viewer = _Viewer(self._tables)
-        self._places.free -= 1
         state = self._feed.subscribe(viewer.hear, self._tables)
         try:
             facts = {table: self._facts[table] for table in self._tables}
@@ -114,7 +101,6 @@ class Stream:
                 if text:
                     yield text
         finally:
-            self._places.free += 1
             self._feed.unsubscribe(viewer.hear)
 
     def _updates(self, changes: Iterable[Update]) -> str:

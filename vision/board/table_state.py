@@ -1,7 +1,7 @@
 """The state of one table as a display knows it: the newest message of each key, and nothing older.
 
-A key is a topic, or a topic with the number of a result, alert, card or answer. Pure: repeats and
-late messages are dropped, and what was cleared is forgotten.
+A key is a topic, or a topic with the number of a result or answer. Pure: repeats and late messages
+are dropped, and what was cleared is forgotten.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from vision.wire.form import Payload, Proves, Term
 
 # Returns the part of a message that a display may know, None for nothing.
 Reduce = Callable[[str, Payload], Payload | None]
+
+
+def whole(_topic: str, payload: Payload) -> Payload:
+    """Let a display know all of a message."""
+    return payload
+
 
 # Results of a shoe that are kept: 8 decks give at most about 100 coups.
 KEPT_RESULTS = 150
@@ -28,8 +34,8 @@ AHEAD = 500
 UNNUMBERED = ("status", "health")
 # Topics of pictures, which are no JSON.
 MEDIA = ("evidence/", "clip/")
-# Topics that report an event, not a state: passed on, but not kept.
-PASSING = ("cmd/reply", "card", "alert", "evidence")
+# The topic that reports an event, not a state: passed on, but not kept.
+PASSING = "cmd/reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ class TableState:
     """
 
     table: str
-    reduce: Reduce = field(default=lambda _topic, payload: payload)
+    reduce: Reduce = whole
     proves: Proves | None = None
     outdated: int = 0  # messages of a reader that another has taken over from
     _state: dict[str, Update] = field(default_factory=dict)
@@ -125,7 +131,7 @@ class TableState:
         self._marks.pop(key, None)
         self._marks[key] = mark
         self._forget_oldest()
-        if topic not in PASSING:
+        if topic != PASSING:
             self._state.pop(key, None)
             self._state[key] = update
             self._forget_results(update)
@@ -154,7 +160,7 @@ class TableState:
     def _forget_oldest(self) -> None:
         """Forget events before states: an alert may be open for longer than a shoe."""
         if len(self._marks) > KEPT_KEYS:
-            passing = (key for key in self._marks if key.split("#")[0] in PASSING)
+            passing = (key for key in self._marks if key.startswith(f"{PASSING}#"))
             alerts = (key for key in self._marks if key.startswith("alert/"))
             oldest = next(passing, None) or next(alerts, None)
             if oldest is not None:
@@ -166,16 +172,10 @@ class TableState:
 
 
 def key_of(topic: str, payload: Payload) -> str:
-    """Return the key of a message: each result, raised alert and step of a card has its own."""
+    """Return the key of a message: each result and each answer to an order has its own."""
     if topic == "coup/result":
         return f"{topic}#{payload.get('coup')}"
-    if topic == "alert":
-        return f"{topic}#{payload.get('id')}"
-    if topic == "card":
-        return f"{topic}#{payload.get('order')}#{payload.get('event')}"
-    if topic == "evidence":
-        return f"{topic}#{payload.get('topic')}"
-    if topic == "cmd/reply":
+    if topic == PASSING:
         return f"{topic}#{payload.get('seq')}#{payload.get('ref')}"
     return topic
 

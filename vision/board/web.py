@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
-from vision.board.stream import Places, Stream
+from vision.board.stream import Stream
 from vision.wire.form import Payload
 
 # Streams of public boards at once. The rest of the connections (`server.IN_ALL`) is left to
@@ -126,15 +126,14 @@ def asset_routes(language: str) -> list[BaseRoute]:
 
 def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
     """Return the routes of the results boards; `feed` must keep the public part only."""
-    places = Places(STREAMS)
 
     async def events(request: Request) -> Response:
         table = request.path_params["table"]
         if table not in feed.tables:
             return PlainTextResponse("no such table", 404)
-        stream = Stream(feed, (table,), facts=facts, places=places)
-        if not places.free:
+        if feed.listeners >= STREAMS:
             return PlainTextResponse("too many boards are open", 503, {"Retry-After": "5"})
+        stream = Stream(feed, (table,), facts=facts)
         return stream.response(request.method, lambda: not stopping())
 
     async def tables(_request: Request) -> Response:

@@ -6,18 +6,15 @@ record is the table's log. `Backfill` asks the tables to send again what the des
 
 from __future__ import annotations
 
-import json
-import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vision.access.users import Credential
 from vision.board.feed import Feed
+from vision.board.orders import Order, Orders
 from vision.board.table_state import MEDIA
-from vision.clock import now_ms
 from vision.wire.commands import RANGE_LIMIT, REPLAY
 from vision.wire.form import Payload, json_object
 
@@ -37,8 +34,6 @@ FOUND_LIMIT = 300
 # Message numbers that are asked for after a start. 3000 hold at least the
 # running shoe (80 coups of some 20 messages); fewer and the desk begins with half a shoe.
 LOOK_BACK = 3000
-# Seconds between two looks whether the link was lost and came back.
-POLL_S = 0.5
 
 
 @dataclass(slots=True)
@@ -239,41 +234,28 @@ class Backfill:
     """Keeps the history whole: asks for what was missed before the start and during lost links.
 
     It asks for ranges of message numbers, the newest first; a table refuses what it no longer has.
-    Requests are signed with the desk's key, because only then do pictures come too.
+    Requests are signed as orders are, because only then do pictures come too.
     """
 
-    def __init__(self, feed: Feed, history: History, credential: Credential) -> None:
-        """Prepare; `credential` is the desk's own."""
+    def __init__(self, feed: Feed, history: History, orders: Orders) -> None:
         self._feed = feed
         self._history = history
-        self._credential = credential
+        self._orders = orders
         self._known = dict.fromkeys(feed.tables, 0)
         self._asked = dict.fromkeys(feed.tables, 0)
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="board-backfill", daemon=True)
 
-    def start(self) -> None:
-        """Begin to watch the link."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ask no more."""
-        self._closing.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=3.0)
-
-    def _run(self) -> None:
-        while not self._closing.wait(POLL_S):
-            connection = self._feed.connections
-            for table in self._feed.tables:
-                newest = self._history.newest(table)
-                if not self._feed.connected or not newest:
-                    continue
-                # Numbers fall where a false one had come: what was asked for then, nobody has.
-                if self._asked[table] != connection or newest < self._known[table]:
-                    self._asked[table] = connection
-                    self._ask(table, newest)
-                self._known[table] = newest
+    def look(self) -> None:
+        """Ask where the link was lost and came back; to be called every half second or so."""
+        connection = self._feed.connections
+        for table in self._feed.tables:
+            newest = self._history.newest(table)
+            if not self._feed.connected or not newest:
+                continue
+            # Numbers fall where a false one had come: what was asked for then, nobody has.
+            if self._asked[table] != connection or newest < self._known[table]:
+                self._asked[table] = connection
+                self._ask(table, newest)
+            self._known[table] = newest
 
     def _ask(self, table: str, newest: int) -> None:
         known = self._known[table] if self._known[table] <= newest else 0
@@ -281,9 +263,6 @@ class Backfill:
         last = newest
         while last >= oldest:
             first = max(oldest, last - RANGE_LIMIT + 1)
-            wanted = {"first": first, "last": last, "by": self._credential.name}
-            topic = f"{self._feed.prefix(table)}cmd/{REPLAY}"
-            fields = {**wanted, "ref": secrets.token_hex(8)}
-            request = self._credential.sign(topic, fields, now_ms())
-            self._feed.publish(table, f"cmd/{REPLAY}", json.dumps(request).encode())
+            wanted = {"first": first, "last": last, "by": self._orders.name}
+            self._orders.send(Order(table, REPLAY, wanted))
             last = first - 1

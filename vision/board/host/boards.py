@@ -200,9 +200,9 @@ class _DeskServer:
         # Servers that run side by side each have their own.
         waiting = folder / f"records-{address.port}.sqlite" if address.port else None
         self._records = Records(self._feed, self._orders, waiting)
-        self._backfill = Backfill(self._feed, self._history, credential)
         self._accounts = PasswordBook(users, passwords, days=config.desk.password_days)
         self._login = self._login_pages(config, address, credential, folder)
+        self._records.watch(Backfill(self._feed, self._history, self._orders).look)
         self._records.watch(self._note_accounts)
         self._set_up = SetupPages(self._login, editors, self._records)
         self._reports = reports
@@ -253,12 +253,10 @@ class _DeskServer:
         self._feed.start()
         self._orders.start()
         self._records.start()
-        self._backfill.start()
 
     def stop(self) -> None:
         """Leave the broker, and end what an engineer has running."""
         self._set_up.stop()
-        self._backfill.stop()
         self._records.stop()
         self._orders.stop()
         self._feed.stop()

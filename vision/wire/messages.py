@@ -260,15 +260,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 @lru_cache(maxsize=8)  # the messages of an event, and those of the one before, have one time
 def iso(at: int) -> str:
     """Return Unix milliseconds as UTC in ISO 8601 with milliseconds."""
-    minute, rest = divmod(at, 60_000)
-    second, thousandths = divmod(rest, 1_000)
-    return f"{_minute(minute)}:{second:02}.{thousandths:03}Z"
-
-
-@lru_cache(maxsize=8)  # most messages are of the minute of those before
-def _minute(minute: int) -> str:
-    moment = EPOCH + timedelta(minutes=minute)
-    return moment.isoformat(timespec="minutes").removesuffix("+00:00")
+    moment = EPOCH + timedelta(milliseconds=at)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def unix_ms(moment: str) -> int:

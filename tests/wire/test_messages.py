@@ -44,6 +44,7 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
+from vision.game.roads import RoadCoup, roads_of, roads_payload
 from vision.metrics.counters import Metrics, SightCounts
 from vision.record.chain import (
     BrokenChainError,
@@ -70,6 +71,7 @@ from vision.record.codec import (
 )
 from vision.record.facts import Fact, Hold, Medium, Nonce, Person, Register
 from vision.wire.messages import (
+    DEEPEST,
     Message,
     MessageStream,
     answer,
@@ -305,6 +307,16 @@ def test_roads_leave_out_void_and_held_coups() -> None:
     (payload,) = said(CoupsChanged(NOON, "s1", coups))
     assert [cell["coup"] for cell in payload["bead_plate"]] == [1, 4]
     assert payload["big_road"][0]["ties"] == 1
+
+
+def test_roads_of_a_corrected_shoe_are_those_of_a_new_one() -> None:
+    """Whatever was drawn before, also of a shoe that is longer than any."""
+    winners = [(Winner.PUNTO, Winner.BANCO)[number % 7 % 2] for number in range(2 * DEEPEST)]
+    for each in (winners, [Winner.BANCO, *winners[1:]]):
+        coups = tuple(result(coup=coup, winner=winner) for coup, winner in enumerate(each, 1))
+        (payload,) = said(CoupsChanged(NOON, "s1", coups))
+        road = [RoadCoup(coup, winner, natural=True) for coup, winner in enumerate(each, 1)]
+        assert roads_payload(roads_of(road)).items() <= payload.items()
 
 
 def test_closed_alert_is_told_and_then_cleared() -> None:

@@ -165,9 +165,6 @@ class Roads:
         streaks = self._streaks_with(winner)
         return {road: derived_mark(streaks, distance) for distance, road in enumerate(Derived, 1)}
 
-    def _asked(self, winner: Winner) -> dict[str, str | None]:
-        return {road.value: mark and mark.value for road, mark in self.ask(winner).items()}
-
     def counts(self) -> dict[str, int]:
         """Count the coups, what they ended as, pairs and coups with a natural."""
         won = [coup.winner for coup in self.coups]
@@ -186,16 +183,6 @@ class Roads:
     def entry(self, index: int) -> dict[str, object]:
         """Return a cell of the big road as it is published."""
         return {**_shown(self.big[index], self.grid.cells[index]), "ties": self.ties[index]}
-
-    def summary(self) -> dict[str, object]:
-        """Return what is published of the roads beside their cells."""
-        sides = (Winner.BANCO, Winner.PUNTO)
-        return {
-            "rows": self.rows,
-            "leading_ties": self.leading_ties,
-            "ask": {side.value: self._asked(side) for side in sides},
-            "counts": self.counts(),
-        }
 
 
 def empty_roads(rows: int = DEFAULT_ROWS) -> Roads:
@@ -222,7 +209,10 @@ def roads_payload(roads: Roads) -> dict[str, object]:
     """
     derived = zip(Derived, roads.derived, strict=True)
     return {
-        **roads.summary(),
+        "rows": roads.rows,
+        "leading_ties": roads.leading_ties,
+        "ask": {side.value: roads.ask(side) for side in (Winner.BANCO, Winner.PUNTO)},
+        "counts": roads.counts(),
         "bead_plate": [roads.bead(index) for index in range(len(roads.coups))],
         "big_road": [roads.entry(index) for index in range(len(roads.big))],
         **{name.value: [road.cell(n) for n in range(len(road.marks))] for name, road in derived},

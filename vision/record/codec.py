@@ -47,12 +47,6 @@ def canonical(value: object) -> str:
     return _CANONICAL.encode(value)
 
 
-def canonical_of(values: Mapping[str, object], texts: Mapping[str, str]) -> str:
-    """Return the canonical text of an object of these values, and of others written already."""
-    fields = {**{name: canonical(value) for name, value in values.items()}, **texts}
-    return "{" + ",".join([f'"{name}":{fields[name]}' for name in sorted(fields)]) + "}"
-
-
 def rules_hash(profile: Profile) -> str:
     """Return the SHA-256 (hex) of what a profile says, whatever its file is called or comments on.
 

@@ -29,8 +29,9 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
+from vision.game.roads import RoadCoup, Roads, empty_roads, roads_payload
 from vision.game.wagers import Betting, winning_wagers
-from vision.record.codec import canonical, canonical_of, fields_of, to_json
+from vision.record.codec import canonical, fields_of, to_json
 from vision.record.facts import (
     Anchored,
     EvidenceKept,
@@ -38,10 +39,10 @@ from vision.record.facts import (
     Medium,
     anchor_content,
 )
-from vision.wire.road_texts import road_texts
 
 Content = dict[str, object]
 
+DEEPEST = 200  # coups drawn in one go: each asks for those before it, and Python limits how deep
 SCHEMA = 1  # the version of the contract, in every message
 # What every message has of itself.
 ENVELOPE = ("schema", "table", "boot", "seq", "at", "term", "term_proof")
@@ -111,15 +112,11 @@ class MessageStream(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A message before it has its number; no content clears the topic.
-
-    `texts` are fields of which the canonical text is there already.
-    """
+    """A message before it has its number; no content clears the topic."""
 
     topic: str
     content: Mapping[str, object] | None
     retain: bool = False
-    texts: Mapping[str, str] | None = None
 
 
 Sent = tuple[MessageStream, tuple[Message, ...]]
@@ -203,7 +200,8 @@ def _drafts(stream: MessageStream, output: Output, evidence: tuple[str, ...]) ->
             content = result_payload(output, stream.betting)
             return (_Draft("coup/result", content, retain=True),)
         case CoupsChanged():
-            return (_Draft("roads", {"shoe": output.shoe}, True, road_texts(output)),)
+            content = {"shoe": output.shoe, **roads_payload(_roads_of(output))}
+            return (_Draft("roads", content, retain=True),)
         case AlertChanged():
             return _alert_drafts(output, evidence)
         case ShoeChanged():
@@ -247,8 +245,7 @@ def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message
         own["term"] = stream.term
     if stream.term_proof:
         own["term_proof"] = stream.term_proof
-    whole = {**own, **draft.content}
-    text = canonical(whole) if draft.texts is None else canonical_of(whole, draft.texts)
+    text = canonical({**own, **draft.content})
     return Message(topic, text.encode(), 1, draft.retain, seq)
 
 
@@ -308,6 +305,29 @@ def live_payload(live: CoupLive) -> Content:
 def result_payload(result: CoupResult, betting: Betting) -> Content:
     """Return the content of `coup/result`; wagers only where there is a winner and were bets."""
     return {**_fields(result), "wagers": _wagers(result, betting)}
+
+
+def _roads_of(changed: CoupsChanged) -> Roads:
+    """Return the roads of the coups that have a winner: free hands too, no void or held ones."""
+    coups = [
+        RoadCoup(
+            result.coup,
+            result.winner,
+            punto_pair=result.punto.pair,
+            banco_pair=result.banco.pair,
+            natural=result.punto.natural or result.banco.natural,
+        )
+        for result in changed.coups
+        if result.winner is not None
+    ]
+    for end in range(DEEPEST, len(coups), DEEPEST):
+        _drawn(tuple(coups[:end]))
+    return _drawn(tuple(coups))
+
+
+@lru_cache(maxsize=8)  # a few tables, each with the shoe so far: a coup is drawn once
+def _drawn(coups: tuple[RoadCoup, ...]) -> Roads:
+    return _drawn(coups[:-1]).add(coups[-1]) if coups else empty_roads()
 
 
 def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:

@@ -60,7 +60,6 @@ from vision.game.outputs import (
 )
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
-from vision.wire.road_texts import road_texts
 
 AT = st.integers(0, 60_000)
 ORDER = st.integers(-8, 14)
@@ -242,9 +241,12 @@ def _standing(dealer: Dealer) -> list[tuple[object, ...]]:
     ]
 
 
-def _roads(dealer: Dealer) -> list[dict[str, str]]:
-    """Return the roads as they were last published, if they were."""
-    return [road_texts(changed) for changed in dealer.all(CoupsChanged)[-1:]]
+def _roads(dealer: Dealer) -> list[tuple[object, ...]]:
+    """Return what the roads were last drawn of, if they were, without the history of it."""
+    return [
+        tuple((one.coup, one.winner, one.punto, one.banco) for one in changed.coups if one.winner)
+        for changed in dealer.all(CoupsChanged)[-1:]
+    ]
 
 
 @settings(max_examples=80, deadline=None)

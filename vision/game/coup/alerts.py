@@ -2,7 +2,7 @@
 
 `ALERT_LIFE` is the whole of it. A fault raises one alert, which is updated from then on:
 `reconcile` compares the faults now found with the alerts there are, `pass_deadlines` lets time
-limits pass, and orders come through `acknowledged`, `rectified`, `commented` and `closed`.
+limits pass, and orders come through `acknowledged`, `rectified` and `ruled`.
 """
 
 from __future__ import annotations
@@ -273,17 +273,8 @@ def rectified(alert: Alert, command: Command, remedy: str) -> Alert:
     )
 
 
-def commented(alert: Alert, command: Command) -> Alert:
-    """Return the alert with that person's words."""
-    return _ruled(alert, command, AlertEvent.COMMENT)
-
-
-def closed(alert: Alert, command: Command) -> Alert:
-    """Return the alert as done with."""
-    return _ruled(alert, command, AlertEvent.CLOSE)
-
-
-def _ruled(alert: Alert, command: Command, event: AlertEvent) -> Alert:
+def ruled(alert: Alert, command: Command, event: AlertEvent) -> Alert:
+    """Return the alert with that person's words, after a comment or closed."""
     return replace(
         alert,
         state=ALERT_LIFE[alert.state][event],

@@ -42,9 +42,8 @@ from vision.game.coup.alerts import (
     AlertEvent,
     acknowledged,
     can,
-    closed,
-    commented,
     rectified,
+    ruled,
 )
 from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Alerts, FaultAlert, Table
@@ -190,10 +189,7 @@ def _changed(alert: Alert, command: AlertCommand) -> Alert:
             return acknowledged(alert, command)
         case RectifyAlert():
             return rectified(alert, command, command.remedy)
-        case CloseAlert():
-            return closed(alert, command)
-        case _:
-            return commented(alert, command)
+    return ruled(alert, command, _ALERT_EVENTS[type(command)])
 
 
 def _find(table: Table, name: str) -> Alert | None:

@@ -119,10 +119,7 @@ def _with_cards(
     at, gate = event.at, transition.rules.confidence_gate
     present = [card for card in cards if card.life is not Life.RETURNED]
     partners = _partners(before.cards, present)
-    dealt = [
-        old if old is not None and _is_same(card, old) else _dealt(card, old, at, gate)
-        for card, old in zip(present, partners, strict=True)
-    ]
+    dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
     if len(before.cards) > len(partners) - partners.count(None):
         for card in before.cards:
             if card not in partners:
@@ -184,7 +181,10 @@ def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[De
 
 
 def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
-    """Return a card as sight believes it, with what was ordered of the one that it was."""
+    """Return a card as sight believes it, with what was ordered of the one that it was.
+
+    The same object where nothing of it has changed.
+    """
     marks = NO_MARKS if old is None else old.marks
     clash = None if old is None or seen.card is None else marks.clash
     if (
@@ -200,7 +200,7 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
     gone = None if old is None else old.removed_at
     if (seen.declined, seen.switched, clash) != (marks.declined, marks.switched, marks.clash):
         marks = marks._replace(declined=seen.declined, switched=seen.switched, clash=clash)
-    return DealtCard(
+    card = DealtCard(
         order=seen.order,
         out_at=seen.out_at,
         placed_at=(at if lay is None else lay) if _rests(seen) else None,
@@ -213,25 +213,7 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
         face_up=seen.face_up,
         marks=marks,
     )
-
-
-def _is_same(seen: SeenCard, old: DealtCard) -> bool:
-    """Whether sight believes nothing else of that card than it did."""
-    marks, life = old.marks, seen.life
-    return (
-        old.slot is seen.slot
-        and old.face_up == seen.face_up
-        and old.confidence == seen.confidence
-        and old.order == seen.order
-        and old.out_at == seen.out_at
-        and (old.removed_at is not None) == (life is Life.REMOVED)
-        and (old.card is seen.card or old.card == seen.card)
-        and (old.second is seen.second or old.second == seen.second)
-        and (old.placed_at is not None) == _rests(seen)
-        and (seen.card is not None or marks.clash is None)
-        and marks.declined == seen.declined
-        and (marks.switched is seen.switched or marks.switched == seen.switched)
-    )
+    return old if old is not None and old == card else card
 
 
 def _rests(seen: SeenCard) -> bool:

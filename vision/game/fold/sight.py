@@ -97,7 +97,7 @@ def _replace(
         coup = take_ahead(transition, coup)
     gone = coup.cleared_at is not None and before.cleared_at is None and coup.over_at is None
     transition.set_coup(coup)
-    changed = _changed(before.cards, coup.cards)
+    changed = _Changed(before.cards, coup.cards)
     _count(transition, before, coup, changed)
     _report_cards(transition, coup.number, changed)
     show = coup.cleared_at is None and _layout_facts(changed.old) != _layout_facts(changed.new)
@@ -157,15 +157,8 @@ def _is_of_sight(code: str) -> bool:
 
 def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[DealtCard | None]:
     """Return for each card the one that it was before: in its slot if it can be, else its order."""
-    same = 0  # most events change the last card alone
-    for card, old in zip(cards, before, strict=False):
-        if card.order != old.order or card.slot is not old.slot:
-            break
-        same += 1
-    left = list(before[same:])
-    if not left or same == len(cards):
-        return [*before[:same], *[None] * (len(cards) - same)]
-    found = dict(enumerate(before[:same]))
+    left = list(before)
+    found: dict[int, DealtCard] = {}
     for by_slot, by_order in ((True, True), (True, False), (False, True)):
         for index, card in enumerate(cards):
             if index in found or (by_slot and card.slot is None and not by_order):
@@ -181,10 +174,7 @@ def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[De
 
 
 def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
-    """Return a card as sight believes it, with what was ordered of the one that it was.
-
-    The same object where nothing of it has changed.
-    """
+    """Return a card as sight believes it, with what was ordered of the one that it was."""
     marks = NO_MARKS if old is None else old.marks
     clash = None if old is None or seen.card is None else marks.clash
     if (
@@ -200,7 +190,7 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
     gone = None if old is None else old.removed_at
     if (seen.declined, seen.switched, clash) != (marks.declined, marks.switched, marks.clash):
         marks = marks._replace(declined=seen.declined, switched=seen.switched, clash=clash)
-    card = DealtCard(
+    return DealtCard(
         order=seen.order,
         out_at=seen.out_at,
         placed_at=(at if lay is None else lay) if _rests(seen) else None,
@@ -213,7 +203,6 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
         face_up=seen.face_up,
         marks=marks,
     )
-    return old if old is not None and old == card else card
 
 
 def _rests(seen: SeenCard) -> bool:
@@ -364,21 +353,10 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
 
 
 class _Changed(NamedTuple):
-    """The cards that took the place of others: nothing else is to be counted or reported."""
+    """Cards that took the place of others."""
 
     old: tuple[DealtCard, ...]
     new: tuple[DealtCard, ...]
-
-
-def _changed(old: tuple[DealtCard, ...], new: tuple[DealtCard, ...]) -> _Changed:
-    """Leave out the cards before and behind all those that changed."""
-    first, last, behind = 0, min(len(old), len(new)), len(new) - len(old)
-    while first < last and old[first] is new[first]:
-        first += 1
-    end = len(old)
-    while end > first and end + behind > first and old[end - 1] is new[end + behind - 1]:
-        end -= 1
-    return _Changed(old[first:end], new[first : end + behind])
 
 
 def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -> None:

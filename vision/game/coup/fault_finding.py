@@ -61,26 +61,7 @@ def card_fault(code: str, card: DealtCard, slot: Slot | None, text: str) -> Faul
     )
 
 
-def card_faults(context: FaultContext) -> list[Fault]:
-    """Find what is wrong with each card that is not plainly read."""
-    coup, rules, surplus = context.coup, context.rules, context.surplus
-    lies = coup.over_at is None and coup.cleared_at is None
-    # Until its time is up, an unread card is not a fault.
-    waiting = lies and context.now < coup.changed_at + rules.unread_after_ms
-    missing_since = context.now - rules.unaccounted_after_ms
-    found: list[Fault] = []
-    for card in coup.cards:
-        if card.marks is NO_MARKS and not surplus:
-            if card.card is None:
-                if waiting and card.out_at > missing_since:
-                    continue
-            elif card.confidence >= rules.confidence_gate:
-                continue
-        found += _card(context, card)
-    return found
-
-
-def _card(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
+def card_faults(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
     """Find what is wrong with, or doubtful about, one card."""
     rules, marks = context.rules, card.marks
     if (
@@ -165,7 +146,8 @@ def find(context: FaultContext) -> tuple[Fault, ...]:
         found += _taken_away(context)
         if layout.surely_due:
             found += _cleared_early(context)
-    found += card_faults(context)
+    for card in coup.cards:
+        found += card_faults(context, card)
     return _with_odds(coup, (*found, *coup.noticed))
 
 

@@ -181,8 +181,6 @@ def _alleged(coup: Coup, allegation: Allegation) -> Fault:
 
 def _with_odds(coup: Coup, found: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """Return the faults with what sight alleges, each with its odds."""
-    if coup.odds is None and not coup.alleged and not coup.doubt:
-        return found
     alleged = {fault.key: fault for fault in of_sight(coup)}
     if coup.odds is None and not alleged:
         return found

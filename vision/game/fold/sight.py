@@ -120,10 +120,9 @@ def _with_cards(
     present = [card for card in cards if card.life is not Life.RETURNED]
     partners = _partners(before.cards, present)
     dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
-    if len(before.cards) > len(partners) - partners.count(None):
-        for card in before.cards:
-            if card not in partners:
-                _keep(dealt, card, before.carried)
+    for card in before.cards:
+        if card not in partners:
+            _keep(dealt, card, before.carried)
     now = tuple(dealt)
     moved = now != before.cards and before.over_at is None
     coup = before._replace(
@@ -138,8 +137,7 @@ def _with_cards(
         doubted_at=at if event.doubt and _is_another_doubt(before) else before.doubted_at,
         odds=event.odds,
     )
-    cleared_at = _cleared_at(transition, before, coup)
-    return coup if cleared_at == coup.cleared_at else coup._replace(cleared_at=cleared_at)
+    return coup._replace(cleared_at=_cleared_at(transition, before, coup))
 
 
 def _is_another_doubt(before: Coup) -> bool:
@@ -228,8 +226,6 @@ def _keep(dealt: list[DealtCard], card: DealtCard, carried: int) -> None:
 
 def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
     """Return when the last card that counts was taken away, `None` while one lies."""
-    if not [card for card in coup.cards if card.removed_at is not None]:
-        return None
     seen = [
         card
         for card in coup.cards

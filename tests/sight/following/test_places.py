@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import (
+    EDGES,
     PATCH,
     SYMBOLS,
     ElsewhereWatch,
     PlaceWatch,
-    symbol_name,
 )
 from vision.sight.geometry.plane import Homography, Points, TableView
 
@@ -38,6 +38,15 @@ def _patches(level: int = 60) -> NDArray[np.uint8]:
 
 def _box(view: TableView, slot: Slot, kind: Kind, score: float = 0.9) -> Detection:
     return Detection(view.slots[slot] + np.float32(3), kind, score)
+
+
+def symbol_name(symbol: int) -> str:
+    """Return a symbol in words: `face, hand, unlike 2, moves`."""
+    rest, moves = divmod(symbol, 2)
+    rest, unlike = divmod(rest, EDGES)
+    kind, hidden = divmod(rest, 2)
+    words = [("nothing", "back?", "back", "face?", "face")[kind], f"unlike {unlike}"]
+    return ", ".join([*words, *(["hand"] if hidden else []), *(["moves"] if moves else [])])
 
 
 def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:

@@ -99,13 +99,6 @@ def test_slot_of_card_by_centre_by_share_and_nowhere(view: TableView) -> None:
     assert view.slot_of(Pose(150, 360, 90)) is None
 
 
-def test_mouth_of_the_view(view: TableView) -> None:
-    """The mouth holds what lies in it, with a margin where asked."""
-    assert view.in_mouth(Pose(1150, 100, 0))
-    assert not view.in_mouth(Pose(1090, 100, 0))
-    assert view.in_mouth(Pose(1090, 100, 0), margin_mm=20)
-
-
 def test_polygon_measures() -> None:
     """Depth and common area are exact on squares; a line is not a polygon."""
     assert distance_inside((5, 5), square(0, 0, 10)) == pytest.approx(5)

@@ -40,10 +40,6 @@ TILE_PX, SHARED_PX = 1248, 256
 # where a smaller pass finds them too, only that pass counts. Higher, and parts of large cards are
 # found as cards; lower, and small cards are left to passes that see them too small.
 WIDEST_PX = 90
-# From this score on (0 to 1) a box is a hand. Lower than for cards: what a hand that was missed
-# hides counts as gone, and of 80 looks at a film of another renderer with brown hands on tan felt
-# 86 % have a hand from here on, 85 % from 0.4. Lower, and shadows delay what is said of cards.
-LEAST_HAND = 0.2
 # Pixels of the picture from the edge of a part that is looked at by itself: a box that comes nearer
 # is of a thing cut by the edge. More drops whole cards near it; at 0 parts of cards are kept.
 CUT_PX = 2
@@ -110,14 +106,6 @@ class Boxes(NamedTuple):
 
     def _detection(self, i: int) -> Detection:
         return Detection(self.quads[i], KINDS[self.kinds[i]], float(self.scores[i]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """What a picture shows: its cards, surest first, and the hands that may hide others."""
-
-    cards: tuple[Detection, ...]
-    hands: tuple[Detection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,20 +295,6 @@ class Detector:
         left, top, right, bottom = (int(edge) for edge in (*low, *(low + side)))
         return left, top, right, bottom
 
-    def see(self, image: Image, window: Window | None = None) -> Seen:
-        """Return the cards and the hands of a picture (H x W x 3, BGR).
-
-        With a `window` only those that lie wholly in it.
-        """
-        least = min(self._threshold, LEAST_HAND)
-        if window is None:
-            found = self._boxes(image, self._sizes, least, WIDEST_PX)
-        else:
-            found = self._boxes_in(image, window, least)
-        hands = found.kinds == HAND
-        cards = found.of(~hands & (found.scores >= self._threshold)).all()
-        return Seen(self._outlines(image, cards), found.of(hands).surest(self._overlap))
-
     def glance(
         self, image: Image, least: float, window: Window | None = None
     ) -> tuple[Detection, ...]:
@@ -331,7 +305,7 @@ class Detector:
         if window is None:
             found = self._boxes(image, self._sizes, least, WIDEST_PX)
         else:
-            found = self._boxes_in(image, window, least, cut_hands=True)
+            found = self._boxes_in(image, window, least)
         hands = found.kinds == HAND
         cards = found.of(~hands)
         return (*cards.surest(self._overlap), *found.of(hands).surest(self._overlap))
@@ -371,12 +345,10 @@ class Detector:
             passes.append(seen)
         return joined(passes)
 
-    def _boxes_in(
-        self, image: Image, window: Window, least: float, *, cut_hands: bool = False
-    ) -> Boxes:
+    def _boxes_in(self, image: Image, window: Window, least: float) -> Boxes:
         """Return the boxes of a part of a picture, at the scale of the whole.
 
-        Those that the edge of the part cuts are left out, but for hands where `cut_hands`.
+        Those that the edge of the part cuts are left out, but for hands.
         """
         left, top, right, bottom = window
         height, width = image.shape[:2]
@@ -389,7 +361,7 @@ class Detector:
         high = np.where(beyond < (width, height), beyond - CUT_PX, math.inf)
         quads = found.quads + corner
         whole = ((quads >= low) & (quads <= high)).all(axis=(1, 2))
-        return found._replace(quads=quads).of(whole | (cut_hands & (found.kinds == HAND)))
+        return found._replace(quads=quads).of(whole | (found.kinds == HAND))
 
     def _pass(self, image: Image, scale: float, least: float) -> Boxes:
         """Return the boxes of one pass, in tiles where the scaled picture is large."""

@@ -470,14 +470,10 @@ class TableView:
         enough = MIN_SLOT_SHARE * self.card_mm[0] * self.card_mm[1]
         return best if best is not None and shares[best] >= enough else None
 
-    def in_mouth(self, pose: Pose, margin_mm: float = 0.0) -> bool:
-        """Whether a card's centre lies in the shoe's mouth, or within a margin of it."""
-        return distance_inside(pose.centre, self.mouth) >= -margin_mm
 
-
-def box_around(quad_px: Points) -> Points:
-    """Return the smallest turned box around a quad, clockwise, edge 0-1 a short side."""
-    box = cv2.boxPoints(cv2.minAreaRect(np.asarray(quad_px, np.float32)))
+def box_around(area: Points) -> Points:
+    """Return the smallest turned box around a polygon, clockwise, edge 0-1 a short side."""
+    box = cv2.boxPoints(cv2.minAreaRect(np.asarray(area, np.float32)))
     first, second = math.dist(box[0], box[1]), math.dist(box[1], box[2])
     order = (1, 2, 3, 0) if first > second else (0, 1, 2, 3)
     return np.asarray(box[order, :], np.float32)

@@ -171,7 +171,7 @@ def test_order_given_again_is_refused_also_after_a_restart(house: House) -> None
     house.admit(fields)
     house.refuses("given already", fields)
     house.gate = house.new_gate()
-    house.gate.remember([{"name": "void_coup", "fields": fields}], NOON)
+    house.gate.remember([fields], NOON)
     house.refuses("given already", fields)
 
 

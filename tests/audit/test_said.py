@@ -29,7 +29,7 @@ def forge(log: Path, seq: int, old: str, new: str) -> None:
     """Change a message as somebody does who can write the file and knows its form."""
     with sqlite3.connect(log) as db:
         (row,) = db.execute(f"{MESSAGES} WHERE seq = ?", (seq,)).fetchall()
-        (said,) = messages_from([row])
+        (said,) = messages_from([row], log)
         payload = said.payload.replace(old.encode(), new.encode())
         assert payload != said.payload
         forged = Message(said.topic, payload, said.qos, said.retain, said.seq)

@@ -129,7 +129,8 @@ class Disk:
 
     def _messages(self) -> list[Message]:
         with reading(self.log) as db:
-            return messages_from(db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (self.seq,)))
+            rows = db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (self.seq,))
+            return messages_from(rows, self.log)
 
     def _weigh(self, topic: str, content: dict[str, Any]) -> None:
         if topic == "evidence":

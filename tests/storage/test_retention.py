@@ -20,7 +20,7 @@ from vision.game.events import Role, ShoeStarted
 from vision.record.chain import BrokenChainError, verified
 from vision.record.codec import Record
 from vision.storage.log import Checkpoint, Entry, Store
-from vision.storage.log_reader import read_log, write_export
+from vision.storage.log_reader import origins, read_log, write_export
 from vision.storage.retention import LogLimits
 
 OLD = LogLimits(keep_days=10, messages_days=1, max_mb=1000)
@@ -92,6 +92,17 @@ def test_disputed_and_unsent_shoes_stay(
     with filled(path, sent=sent) as store:
         prune(store, OLD, 13.5, *marked)
     assert shoes_left(path) == left
+
+
+def test_standing_message_of_a_shoe_before_a_gap_is_compared(tmp_path: Path) -> None:
+    """An alert of an old shoe that nobody closed: what is between is pruned, a restart works."""
+    path = tmp_path / "t.sqlite"
+    with filled(path) as store:
+        prune(store, OLD, 13.5, DAY_MS + 5)
+        with store.database.transaction() as db:
+            db.execute("INSERT INTO standing VALUES ('alert/a1', 15)")
+    read = [content["n"] for content in origins(path)]
+    assert read == [*range(13, 24), *range(46, 59)]
 
 
 def test_shoe_with_a_held_coup_stays_until_its_alert_is_closed(tmp_path: Path) -> None:

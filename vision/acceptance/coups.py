@@ -29,8 +29,8 @@ from vision.game.events import (
     Stopped,
 )
 from vision.game.outputs import AlertChanged, CoupResult, Output, Severity
-from vision.record.chain import BrokenChainError, verified, verified_from
-from vision.record.codec import Record, event_from_json
+from vision.record.chain import BrokenChainError, verified
+from vision.record.codec import GENESIS, Record, event_from_json
 from vision.record.facts import EvidenceKept, Fact, Recorded, accepted
 from vision.storage.log_reader import Taken, Walk, read_log
 from vision.wire.session import Step
@@ -116,7 +116,7 @@ class LogBook:
     path: Path
     header: Mapping[str, Any] = field(default_factory=dict)
     log_id: str = ""
-    last: Record = field(default_factory=lambda: Record(-1, "", ""))
+    last: Record = field(default_factory=lambda: Record(-1, "", GENESIS))
     runs: list[Started] = field(default_factory=list)
     coups: dict[str, ReadCoup] = field(default_factory=dict)
     ends: dict[str, ReadCoup] = field(default_factory=dict)  # of runs and shoes
@@ -160,8 +160,7 @@ class LogBook:
 
     def _new(self) -> Iterator[tuple[Record, dict[str, Any]]]:
         first = self.last.number + 1
-        records = read_log(self.path, first)
-        return verified(records) if not first else verified_from(first, self.last.hash, records)
+        return verified(read_log(self.path, first), first, self.last.hash)
 
     def _take(self, taken: Taken) -> None:
         if taken.record.number == 0:

@@ -123,15 +123,13 @@ class Gate:
         if missing and is_wanted(policy, self._users) and needs_second(ordered.event, is_settled):
             raise RefusedError(NEEDED, ref_of(ordered.fields))
 
-    def remember(self, records: Iterable[Mapping[str, object]], until: int) -> None:
-        """Take note of orders of an earlier run, as the log has them: they are not taken again.
+    def remember(self, orders: Iterable[Fields], until: int) -> None:
+        """Take note of the fields of orders of an earlier run: they are not taken again.
 
         `until` is the last time of the log (Unix ms).
         """
-        for record in records:
-            fields = record.get("fields")
-            if isinstance(fields, dict):
-                self._note(fields["key"], fields["nonce"], _moment(fields), until)
+        for fields in orders:
+            self._note(fields["key"], fields["nonce"], _moment(fields), until)
 
     def signer(self, name: str, fields: Fields) -> str:
         """Return whose key signed an order that is fresh and new, "" where none did.

@@ -52,6 +52,7 @@ from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.record.facts import Anchored, Fact, Recorded
 from vision.storage.log import Checkpoint, Confirm, Entry, Store
+from vision.storage.log_reader import recent_orders
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
 from vision.wire.commands import REPLAY, UNANSWERED, Fields, RefusedError, ref_of
@@ -168,10 +169,10 @@ class Journal:
             self._standing = restored(destinations.log, header, self._signer)
             self._session = self._standing.session
             refuse_unsigned(destinations.log, self._signer, self._session.register)
-            compare_messages(self._store, header)
+            compare_messages(destinations.log, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
-            self.gate.remember(self._store.orders(), self._session.table.clock)
+            self.gate.remember(recent_orders(destinations.log), self._session.table.clock)
             self._second_person = config.orders.second_person
             self._closing = opening.pop_all()
         begin = self._session.table.clock

@@ -19,13 +19,24 @@ from vision.game.cards import Card
 from vision.game.coup.state import DealtCard, Table, lay_out
 from vision.game.events import Event, Life, Noticed, SeenCard, Started, Stopped
 from vision.game.outputs import AlertState
-from vision.record.chain import BrokenChainError, header_of, verified_from
+from vision.record.chain import BrokenChainError, header_of, verified
 from vision.record.codec import canonical
 from vision.record.facts import Anchored, Fact, Recorded
 from vision.sight.following.follower import Resumed
 from vision.storage.anchors import LogSigner
-from vision.storage.log import Checkpoint, Store
-from vision.storage.log_reader import NEWEST, WHOLE, Rows, checkpoints, compare, new_fold, read_log
+from vision.storage.log import Checkpoint, changed_log
+from vision.storage.log_reader import (
+    NEWEST,
+    WHOLE,
+    Rows,
+    checkpoints,
+    compare,
+    messages_again,
+    new_fold,
+    origins,
+    read_log,
+    standing_messages,
+)
 from vision.wire.session import TableSession, session_to_json
 
 ALWAYS_SIGNED = (Started.__name__, Stopped.__name__)  # in the transaction in which they are written
@@ -78,10 +89,7 @@ def restored(path: Path, header: Mapping[str, Any], signer: LogSigner | None) ->
                 "that key was yours, name it in [log] ring",
             )
     except BrokenChainError as error:
-        raise OutsideError(
-            f"the log {path} was changed: {error}; keep it as evidence, run shoe-reader audit on "
-            "it, and restore a backup or continue from it with shoe-reader log begin"
-        ) from error
+        raise changed_log(path, error) from error
     return standing
 
 
@@ -117,7 +125,7 @@ def _folded_from(
     fold = new_fold(header)
     covered = NEWEST if signed is None else signed.number + 1  # its own record included
     number = 0
-    for record, content in verified_from(begin.number, begin.before, read_log(path, begin.number)):
+    for record, content in verified(read_log(path, begin.number), begin.number, begin.before):
         if record.number > last:
             break
         number = record.number
@@ -142,18 +150,18 @@ def _check_unsigned(session: TableSession, content: Mapping[str, Any]) -> None:
             raise BrokenChainError(number, f"the order {fault}")
 
 
-def compare_messages(store: Store, header: Mapping[str, Any]) -> None:
+def compare_messages(path: Path, header: Mapping[str, Any]) -> None:
     """Hold what would be published again against the log; OutsideError where it was not said."""
-    rows = Rows(store.told_again(), store.standing())
+    rows = Rows(messages_again(path), standing_messages(path))
     try:
-        compare(header, store.origins(), rows)
+        compare(header, origins(path), rows)
     except (OutsideError, BrokenChainError) as error:
-        raise OutsideError(f"the log {store.database.path} was changed: {error}") from error
+        raise OutsideError(f"the log {path} was changed: {error}") from error
     if rows.unproven:
         log.warning(
             "%s: %d messages that are published again could not be compared with the log: their "
             "records were pruned",
-            store.database.path,
+            path,
             rows.unproven,
         )
 

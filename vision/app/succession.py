@@ -8,16 +8,12 @@ evidence of what was open is held until somebody releases it: to begin a log del
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from vision.app.evidence import protected
 from vision.app.journal import header_of
@@ -30,8 +26,8 @@ from vision.game.commands import KeepEvidence
 from vision.record.facts import Hold, LogBegun, Nonce, Register
 from vision.storage.anchors import LogSigner
 from vision.storage.backup import put_in_place
-from vision.storage.log import RECENT, Entry, Store
-from vision.storage.log_reader import read_log, trusted_time
+from vision.storage.log import Entry, Store
+from vision.storage.log_reader import contents, recent_orders, trusted_time
 from vision.storage.sqlite import CLOSED, lock, reading
 from vision.wire.messages import PREFIX
 from vision.wire.session import advance, new_session
@@ -145,7 +141,7 @@ def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> R
         ended.seq + how.skip,
         ended.alerts,
         register,
-        _nonces(path, ended.number),
+        _nonces(path),
     )
     header = header_of(config)
     step = advance(new_session(header, logged_profile(header)), begun)
@@ -183,7 +179,7 @@ def _taken_over(path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | 
         return Register(holds=tuple(sorted({*named})))
     ordered = {
         Hold(str(event["shoe"]), int(event["coup"]))
-        for event in (content.get("event", {}) for content in _contents(path, last + 1))
+        for event in (content.get("event", {}) for content in contents(path, last + 1))
         if event.get("is") == KeepEvidence.__name__  # nobody signed it; one more does no harm
     }
     holds = ordered.union(protected(session), named or ())
@@ -191,22 +187,12 @@ def _taken_over(path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | 
     return session.register._replace(holds=tuple(sorted(holds)), key=key)
 
 
-def _nonces(path: Path, last: int) -> tuple[Nonce, ...]:
+def _nonces(path: Path) -> tuple[Nonce, ...]:
     """Return the last orders, by which none is taken a second time."""
-    found: list[Mapping[str, object]] = []
-    for content in _contents(path, max(0, last - RECENT)):
-        found += content.get("event", {}).get("nonces", ())
-        found += [content["order"]["fields"]] if "order" in content else []
     return tuple(
-        Nonce(*(str(fields[name]) for name in Nonce._fields)) for fields in found[-NONCES:]
+        Nonce(*(str(fields[name]) for name in Nonce._fields))
+        for fields in recent_orders(path)[-NONCES:]
     )
-
-
-def _contents(path: Path, first: int) -> Iterator[dict[str, Any]]:
-    """Yield what the records from that number on hold, as it stands; what is no JSON, not."""
-    for record in read_log(path, first):
-        with suppress(ValueError):
-            yield json.loads(record.body or "{}")
 
 
 def _fold_in(path: Path) -> None:

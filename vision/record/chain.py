@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from vision.errors import ConfigurationError
 from vision.record.codec import GENESIS, Record, canonical, chain_hash
@@ -31,56 +31,37 @@ class BrokenChainError(Exception):
         self.why = why
 
 
-def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]]]:
-    """Yield each record with its content; BrokenChainError at the first that does not fit.
+def verified(
+    records: Iterable[Record], first: int = 0, previous: str = GENESIS
+) -> Iterator[tuple[Record, dict[str, Any]]]:
+    """Yield each record with its content, from record `first` on, before which `previous` stands.
 
-    Pruned records are passed over, if a later record says that they were pruned.
+    BrokenChainError at the first that does not fit. Pruned records are passed over, if a later
+    record says that they were pruned.
     """
-    previous, expected = GENESIS, 0
-    gaps: list[list[object]] = []
+    expected = first
+    gaps: list[list[Any]] = []
     after_gap = False
-    listed: object = []
+    listed: list[list[Any]] = []
     for record in records:
         if is_stub(record) and record.number >= expected > 0:
             gaps.append([expected, record.number, record.hash])
             previous, expected, after_gap = record.hash, record.number + 1, True
             continue
         _check_link(record, expected, previous)
-        content = content_of(record)
+        content = _content_of(record)
         if after_gap and "desk" not in content:
             raise BrokenChainError(expected, "follows a gap, but is no checkpoint: a shoe was cut")
         after_gap = False
         listed = content.get("pruned", listed)
         previous, expected = record.hash, expected + 1
         yield record, content
-    if gaps != listed:
-        first = next((gap[0] for gap in gaps if gap not in cast("list[object]", listed)), expected)
-        raise BrokenChainError(cast(int, first), "was pruned, but no record says so")
+    if gaps != [gap for gap in listed if gap[0] >= first]:
+        begin: int = next((gap[0] for gap in gaps if gap not in listed), expected)
+        raise BrokenChainError(begin, "was pruned, but no record says so")
 
 
-def verified_from(
-    number: int, previous: str, records: Iterable[Record]
-) -> Iterator[tuple[Record, dict[str, Any]]]:
-    """Yield each record with its content, from record `number` on, of which none is pruned.
-
-    `previous` is the hash of the record before; BrokenChainError at the first that does not fit.
-    """
-    for record in linked(number, previous, records):
-        yield record, content_of(record)
-
-
-def linked(number: int, previous: str, records: Iterable[Record]) -> Iterator[Record]:
-    """Yield each record from record `number` on, its content unread, where the chain holds.
-
-    `previous` is the hash of the record before; BrokenChainError at the first that does not fit.
-    """
-    for expected, record in enumerate(records, start=number):
-        _check_link(record, expected, previous)
-        previous = record.hash
-        yield record
-
-
-def content_of(record: Record) -> dict[str, Any]:
+def _content_of(record: Record) -> dict[str, Any]:
     """Return what a record holds; BrokenChainError where it is no record's content.
 
     ConfigurationError where the log that it begins is of another version.

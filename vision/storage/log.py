@@ -9,17 +9,13 @@ published; `unsent` are those the broker has not acknowledged, `standing` those 
 from __future__ import annotations
 
 import hashlib
-import itertools
-import json
 import logging
-import re
 import sqlite3
 import threading
-from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,10 +24,8 @@ from vision.game.events import Event
 from vision.record.chain import (
     LOG_VERSION,
     BrokenChainError,
-    content_of,
     header_of,
     identity,
-    linked,
 )
 from vision.record.codec import GENESIS, Record, event_to_json, said_digest, seal
 from vision.storage import retention
@@ -51,12 +45,7 @@ from vision.wire.messages import Message, message_line
 
 log = logging.getLogger(__name__)
 
-# Records in which to look for orders that must not be given twice: about 250 coups, far more than
-# the seconds for which an order is fresh. Fewer could let an order through a second time.
-RECENT = 5_000
-CHUNK = 500  # records read at a time, so that a long log neither fills memory nor holds the lock
 MESSAGES_AT_ONCE = 50_000  # pruned at a time, so that a long log does not hold up the table
-_ORDERED = re.compile('"(order|nonces)":[{[]')  # in a record that has an order, or took some over
 SUM_BYTES = 16  # of SHA-256: enough against a failing disk; the chain guards against people
 
 TABLES = """
@@ -86,13 +75,6 @@ STANDING = (
     "JOIN standing s USING (seq) WHERE m.topic NOT IN "
     "(SELECT u.topic FROM message u JOIN unsent USING (seq) WHERE u.retain) ORDER BY seq"
 )
-
-
-TOLD_AGAIN = (
-    "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m WHERE seq IN "
-    "(SELECT seq FROM unsent UNION SELECT seq FROM standing) AND seq > ? ORDER BY seq LIMIT ?"
-)
-SEQS_AGAIN = "SELECT seq FROM unsent UNION SELECT seq FROM standing ORDER BY seq"
 
 
 class Database:
@@ -149,10 +131,6 @@ class Database:
                 self._connection.execute(f"PRAGMA user_version={CLOSED}")
             self._connection.close()
         self._lock.close()
-
-
-class DamagedMessageError(Exception):
-    """A message is not what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,62 +213,6 @@ class Store:
                 number += 1
                 head = seal(number, head, content).hash
         return number, head
-
-    def told_again(self) -> Iterator[Message]:
-        """Yield the messages that would be published again, in order: unsent, or standing."""
-        after = 0
-        while rows := self.database.read(TOLD_AGAIN, (after, CHUNK)):
-            yield from self._checked(rows)
-            after = rows[-1][4]
-
-    def standing(self) -> dict[str, int]:
-        """Return the number of the retained message that stands on each topic."""
-        return dict(self.database.read("SELECT topic, seq FROM standing"))
-
-    def origins(self) -> Iterator[dict[str, Any]]:
-        """Yield the content of the segments of which messages would be published again.
-
-        The last one is always among them. The chain is verified from the first of them to the end.
-        OutsideError naming the first record that was changed.
-        """
-        seqs = [seq for (seq,) in self.database.read(SEQS_AGAIN)]
-        segments = self.database.read("SELECT n, seq, pruned FROM segment ORDER BY n")
-        ends = [(n, seq) for n, seq, _ in segments[1:]] + [(self._number + 1, self.last_seq)]
-        wanted = [
-            range(n, end)
-            for (n, first, pruned), (end, last) in zip(segments, ends, strict=True)
-            if (not pruned and bisect_right(seqs, last) > bisect_right(seqs, first))
-            or n == segments[-1][0]
-        ]
-        before = self.hash_of(wanted[0].start - 1)
-        ranges = deque(wanted)
-        records = self._records(wanted[0].start - 1)
-        with self._unchanged():
-            for record in linked(wanted[0].start, before, records):
-                while ranges and record.number >= ranges[0].stop:
-                    ranges.popleft()
-                if ranges and record.number in ranges[0]:
-                    yield content_of(record)
-
-    def orders(self) -> list[dict[str, Any]]:
-        """Return the signed orders among the last RECENT records, oldest first.
-
-        Of those that another log took over, the key, the nonce and the time.
-        """
-        rows = self.database.read("SELECT body FROM log WHERE n > ?", (self._number - RECENT,))
-        with self._unchanged():
-            contents = [json.loads(body) for (body,) in rows if _ORDERED.search(body)]
-        found = []
-        for content in contents:
-            found += [{"fields": nonce} for nonce in content.get("event", {}).get("nonces", ())]
-            found += [content["order"]] if "order" in content else []
-        return found
-
-    @property
-    def header(self) -> dict[str, Any]:
-        """What the log was opened with: which table, which rules."""
-        with self._unchanged():
-            return header_of(self._records(-1))
 
     @property
     def head(self) -> tuple[int, str]:
@@ -390,50 +312,31 @@ class Store:
         self.database.close()
 
     def _begin(self, header: Mapping[str, object]) -> tuple[int, str]:
-        last = self.database.read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")
-        if not last:
+        own = {"version": LOG_VERSION, **header}
+        if not self.database.read("SELECT n FROM log LIMIT 1"):
             with self.database.transaction() as db:
                 db.execute(FIRST_SEGMENT)
-                return 0, write_record(db, 0, GENESIS, {"log": {"version": LOG_VERSION, **header}})
-        if identity(self.header) != identity({"version": LOG_VERSION, **header}):
+                write_record(db, 0, GENESIS, {"log": own})
+        rows = self.database.read("SELECT n, body, hash FROM log WHERE n = 0")
+        try:
+            self.header = header_of(starmap(Record, rows))
+        except BrokenChainError as error:
+            raise changed_log(self.database.path, error) from error
+        if identity(self.header) != identity(own):
             raise ConfigurationError(
                 f"[log] path: {self.database.path} is the log of another table or of other rules; "
                 "give this table its own file, or continue in a new log with shoe-reader log begin"
             )
-        return last[0][0], last[0][1]
-
-    def _records(self, number: int) -> Iterator[Record]:
-        """Yield the records after that number."""
-        while rows := self.database.read(
-            "SELECT n, body, hash FROM log WHERE n > ? ORDER BY n LIMIT ?", (number, CHUNK)
-        ):
-            yield from itertools.starmap(Record, rows)
-            number = rows[-1][0]
+        number, head = self.database.read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")[0]
+        return number, head
 
     def _messages(self, query: str, values: tuple[int, ...] = ()) -> list[Message]:
-        return self._checked(self.database.read(query, values))
-
-    def _checked(self, rows: Sequence[Sequence[Any]]) -> list[Message]:
+        rows = self.database.read(query, values)
         try:
-            return messages_from(rows)
-        except DamagedMessageError as error:
-            self._damage = (
-                f"the log {self.database.path} is damaged: {error}; nothing more is said from it. "
-                "Keep a copy, test the disk, run shoe-reader audit on it, and restore a backup or "
-                "continue from it with shoe-reader log begin"
-            )
-            raise OutsideError(self._damage) from error
-
-    @contextmanager
-    def _unchanged(self) -> Iterator[None]:
-        try:
-            yield
-        except (BrokenChainError, ValueError) as error:
-            raise OutsideError(
-                f"the log {self.database.path} was changed: {error}; keep it as evidence, run "
-                "shoe-reader audit on it, and restore a backup or continue from it with "
-                "shoe-reader log begin"
-            ) from error
+            return messages_from(rows, self.database.path)
+        except OutsideError as error:
+            self._damage = str(error)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -476,8 +379,16 @@ def _write_message(db: sqlite3.Connection, message: Message, *, unsent: bool) ->
         db.execute("DELETE FROM standing WHERE topic = ?", (message.topic,))
 
 
-def messages_from(rows: Iterable[Sequence[Any]]) -> list[Message]:
-    """Return the messages of rows of MESSAGES; DamagedMessageError where one is not as written."""
+def changed_log(path: Path, error: Exception) -> OutsideError:
+    """Return the error that a log was changed, with the cure."""
+    return OutsideError(
+        f"the log {path} was changed: {error}; keep it as evidence, run shoe-reader audit on it, "
+        "and restore a backup or continue from it with shoe-reader log begin"
+    )
+
+
+def messages_from(rows: Iterable[Sequence[Any]], path: Path) -> list[Message]:
+    """Return the messages of rows of MESSAGES; OutsideError where one is not as written."""
     found = []
     for topic, payload, qos, retain, seq, digest in rows:
         try:
@@ -486,7 +397,11 @@ def messages_from(rows: Iterable[Sequence[Any]]) -> list[Message]:
         except (UnicodeDecodeError, AttributeError, TypeError):
             is_whole = False
         if not is_whole:
-            raise DamagedMessageError(f"message {seq} is not what was written")
+            raise OutsideError(
+                f"the log {path} is damaged: message {seq} is not what was written; nothing more "
+                "is said from it. Keep a copy, test the disk, run shoe-reader audit on it, and "
+                "restore a backup or continue from it with shoe-reader log begin"
+            )
         found.append(message)
     return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,11 +24,10 @@ from vision.record.chain import (
     record_from_line,
     record_line,
     verified,
-    verified_from,
 )
 from vision.record.codec import GENESIS, Record, event_from_json, said_digest
 from vision.record.facts import Anchored
-from vision.storage.log import MESSAGES, READ_TIME, DamagedMessageError, messages_from
+from vision.storage.log import MESSAGES, READ_TIME, messages_from
 from vision.storage.retention import listed
 from vision.storage.sqlite import reading
 from vision.wire.messages import Message, message_line
@@ -39,6 +39,17 @@ SIGNATURES = (
     """WHERE l.body LIKE '%"is":"Anchored"%' ORDER BY l.n DESC"""
 )
 NEWEST = 2**63 - 1  # the largest number that a record can have in SQLite
+# Records in which to look for orders that must not be given twice: about 250 coups, far more than
+# the seconds for which an order is fresh. Fewer could let an order through a second time.
+RECENT = 5_000
+# Segments with a message that is unsent or stands, and the last one: first record, and first after.
+SEGMENTS_AGAIN = (
+    "SELECT n, after FROM (SELECT n, seq, pruned, lead(n, 1, :newest) OVER by_number AS after, "
+    "lead(seq, 1, :newest) OVER by_number AS last FROM segment WINDOW by_number AS (ORDER BY n)) s "
+    "WHERE after = :newest OR (NOT pruned AND ("
+    "EXISTS (SELECT 1 FROM unsent u WHERE u.seq > s.seq AND u.seq <= s.last) OR "
+    "EXISTS (SELECT 1 FROM standing t WHERE t.seq > s.seq AND t.seq <= s.last))) ORDER BY n"
+)
 
 
 class CheckpointMark(NamedTuple):
@@ -85,14 +96,55 @@ def read_messages(path: Path, after: int = 0) -> Iterator[Message]:
 
     None of an export, which has none.
     """
-    if not is_table(path):
-        return
-    try:
-        with reading(path) as db:
-            for row in db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (after,)):
-                yield from messages_from([row])
-    except DamagedMessageError as error:
-        raise OutsideError(f"{path}: {error}") from error
+    if is_table(path):
+        yield from _messages(path, f"seq > {after}")
+
+
+def messages_again(path: Path) -> Iterator[Message]:
+    """Yield the messages that would be published again, in order: unsent, or standing."""
+    yield from _messages(path, "seq IN (SELECT seq FROM unsent UNION SELECT seq FROM standing)")
+
+
+def _messages(path: Path, condition: str) -> Iterator[Message]:
+    with reading(path) as db:
+        for row in db.execute(f"{MESSAGES} WHERE {condition} ORDER BY seq"):
+            yield from messages_from([row], path)
+
+
+def origins(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the content of the segments of which messages would be published again, and the last.
+
+    The chain is verified from the first of them to the end: BrokenChainError, or OutsideError.
+    """
+    with reading(path) as db:
+        wanted = db.execute(SEGMENTS_AGAIN, {"newest": NEWEST}).fetchall()
+    begin = wanted[0][0]
+    for record, content in verified(read_log(path, begin), begin, hash_of(path, begin - 1)):
+        while record.number >= wanted[0][1]:
+            wanted.pop(0)
+        if record.number >= wanted[0][0]:
+            yield content
+
+
+def contents(path: Path, first: int) -> Iterator[dict[str, Any]]:
+    """Yield what the records from that number on hold, as it stands; what is no JSON, not."""
+    for record in read_log(path, first):
+        with suppress(ValueError):
+            yield json.loads(record.body or "{}")
+
+
+def recent_orders(path: Path) -> list[dict[str, Any]]:
+    """Return the signed fields of the orders among the last RECENT records, oldest first.
+
+    Of those that another log took over, the key, the nonce and the time.
+    """
+    found: list[dict[str, Any]] = []
+    with reading(path) as db:
+        (last,) = db.execute("SELECT max(n) FROM log").fetchone()
+    for content in contents(path, max(0, last - RECENT)):
+        found += content.get("event", {}).get("nonces", ())
+        found += [content["order"]["fields"]] if "order" in content else []
+    return found
 
 
 def standing_messages(path: Path) -> dict[str, int]:
@@ -228,8 +280,8 @@ def opened(records: Iterable[Record], first: int, previous: str) -> Iterator[Ope
         yield from verified(records)
         return
     head = next(records, None)
-    yield from verified_from(0, GENESIS, [] if head is None else [head])
-    yield from verified_from(first, previous, records)
+    yield from verified([] if head is None else [head])
+    yield from verified(records, first, previous)
 
 
 def new_fold(header: object) -> LogFold:

@@ -44,6 +44,7 @@ from vision.game.fold.step import step
 from vision.record.codec import canonical, event_from_json
 from vision.record.facts import Fact, Recorded
 from vision.storage.log import Checkpoint, Entry
+from vision.storage.log_reader import recent_orders
 from vision.version import VERSION
 from vision.wire.session import Step, TableSession, advance
 
@@ -277,7 +278,7 @@ class PairJournal(Journal):
         table, (number, head) = self.table, self._store.head
         CLOCK.not_before(table.clock)
         at = max(at, table.clock)
-        self.gate.remember(self._store.orders(), table.clock)
+        self.gate.remember(recent_orders(self._store.database.path), table.clock)
         before = {"after": number, "hash": head, "boot": table.boot, "term": self.lease.granted}
         if self._signer is not None:
             before["proof"] = self._signer.term_proof(self.lease.granted)

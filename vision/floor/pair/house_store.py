@@ -85,8 +85,8 @@ class HouseStore:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="house-store", daemon=True)
         self._client: Client | None = None
-        self._js: JetStreamContext | None = None
-        self._bucket: KeyValue | None = None
+        self._js: JetStreamContext  # from `open` on, as the bucket of leases
+        self._bucket: KeyValue
 
     def open(self) -> None:
         """Connect, and make the table's stream and the bucket where they are not; OutsideError."""
@@ -116,22 +116,36 @@ class HouseStore:
 
     def read(self, after: int) -> tuple[int, bytes] | None:
         """Return the first message behind sequence `after`, `None` where there is none yet."""
-        return self._wait(self._read(after))
+        wanted = self._js.get_msg(self._stream, seq=after + 1, subject=self._subject, next=True)
+        try:
+            found = self._wait(wanted, NotFoundError)
+        except NotFoundError:
+            return None
+        return found.seq or 0, found.data or b""
 
     def bounds(self) -> tuple[int, int]:
         """Return the first and the last sequence that are there; (1, 0) where nothing ever was."""
-        return self._wait(self._bounds())
+        state = self._wait(self._js.stream_info(self._stream)).state
+        return max(1, state.first_seq), state.last_seq
 
     def lease(self) -> tuple[bytes, int]:
         """Return the lease and its revision; (b"", 0) where nobody ever had one.
 
         Empty with a revision where somebody deleted it.
         """
-        return self._wait(self._lease())
+        try:
+            found = self._wait(self._bucket.get(self._account.key), KeyNotFoundError)
+        except KeyNotFoundError as error:  # with the mark of whoever deleted it, if anybody did
+            return b"", 0 if error.entry is None else error.entry.revision or 0
+        return found.value or b"", found.revision or 0
 
     def put_lease(self, data: bytes, revision: int) -> int:
         """Replace the lease of that revision, and return the new one; OvertakenError."""
-        return self._wait(self._put_lease(data, revision))
+        try:
+            done = self._bucket.update(self._account.key, data, last=revision)
+            return self._wait(done, KeyWrongLastSequenceError)
+        except KeyWrongLastSequenceError as error:
+            raise OvertakenError from error
 
     # --- the thread ----------------------------------------------------------------------------
 
@@ -142,10 +156,13 @@ class HouseStore:
     def _future(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+    def _wait(self, work: Coroutine[Any, Any, T], *answers: type[NatsError]) -> T:
+        """Return what comes of it; AwayError, or one of `answers`, which say that it was done."""
         future = self._future(work)
         try:
             return future.result(2 * ANSWER_S)
+        except answers:
+            raise
         except (TimeoutError, NatsError, OSError) as error:
             future.cancel()
             raise AwayError(str(error) or "no answer") from error
@@ -203,7 +220,6 @@ class HouseStore:
             self._bucket = await js.create_key_value(settings)
 
     async def _append(self, data: bytes, after: int) -> int:
-        assert self._js is not None  # noqa: S101  opened
         try:
             done = await self._js.publish(
                 self._subject,
@@ -218,36 +234,6 @@ class HouseStore:
         except (TimeoutError, NatsError, OSError) as error:
             raise AwayError(str(error) or "no answer") from error
         return done.seq
-
-    async def _read(self, after: int) -> tuple[int, bytes] | None:
-        assert self._js is not None  # noqa: S101  opened
-        try:
-            found = await self._js.get_msg(
-                self._stream, seq=after + 1, subject=self._subject, next=True
-            )
-        except NotFoundError:
-            return None
-        return found.seq or 0, found.data or b""
-
-    async def _bounds(self) -> tuple[int, int]:
-        assert self._js is not None  # noqa: S101  opened
-        state = (await self._js.stream_info(self._stream)).state
-        return max(1, state.first_seq), state.last_seq
-
-    async def _lease(self) -> tuple[bytes, int]:
-        assert self._bucket is not None  # noqa: S101  opened
-        try:
-            found = await self._bucket.get(self._account.key)
-        except KeyNotFoundError as error:  # with the mark of whoever deleted it, if anybody did
-            return b"", 0 if error.entry is None else error.entry.revision or 0
-        return found.value or b"", found.revision or 0
-
-    async def _put_lease(self, data: bytes, revision: int) -> int:
-        assert self._bucket is not None  # noqa: S101  opened
-        try:
-            return await self._bucket.update(self._account.key, data, last=revision)
-        except KeyWrongLastSequenceError as error:
-            raise OvertakenError from error
 
 
 async def _ignore(_error: Exception) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -130,6 +130,10 @@ class _Said:
             self.since = max(self.since, session.table.clock)
         self._seq = seq
 
+    def is_unproven(self, seq: int, at: int) -> bool:
+        """Whether the logs say nothing of a message of that number and time (Unix ms)."""
+        return (seq not in self.proven and seq <= self.proven.newest) or at < self.since
+
 
 def verify(engine: Engine, logs: Sequence[Path]) -> Iterator[Compared]:
     """Yield what the comparison with the logs of each table came to; OutsideError.
@@ -171,59 +175,45 @@ def _compare(engine: Engine, where: Where, said: _Said) -> Compared:
     found = Compared(where)
     pruned = _compare_numbers(engine, found, said)
     for table in (tables.message, *tables.DERIVED):
-        time = table.info["time"]
-        ours = _rows(engine, table, where)
-        theirs = _rows(said.engine, table, where)
+        ours, theirs = (_rows(one, table, where, pruned) for one in (engine, said.engine))
         for key in ours.keys() | theirs.keys():
-            here = [row for row in ours.get(key, []) if row[time] >= pruned]
-            there = [row for row in theirs.get(key, []) if row[time] >= pruned]
-            _compare_key(found, said, _Place(table, key, time), (here, there))
-    _compare_orders(engine, found, said)
+            _compare_key(found, said, table, ours.get(key, []), theirs.get(key, []))
+    ours, theirs = (_rows(one, tables.command, where, pruned) for one in (engine, said.engine))
+    _compare_orders(found, ours, theirs)
     found.faults.sort()
     return found
 
 
-class _Place(NamedTuple):
-    """A table of the archive, the key of some of its rows, and the column with their time."""
-
-    table: Table
-    key: tuple[Any, ...]
-    time: str
-
-
 def _compare_key(
-    found: Compared, said: _Said, place: _Place, rows: tuple[list[Row], list[Row]]
+    found: Compared, said: _Said, table: Table, here: list[Row], there: list[Row]
 ) -> None:
     """Compare the rows of one key, of which there should be one in each or none."""
-    here, there = rows
     same = [row for row in here if row in there]
     odd = [row for row in here if row not in there]
     gone = [row for row in there if row not in here]
     found.good += min(len(same), 1)
     for row in same[1:]:
-        _fault(found, place, row, "doubled")
+        _fault(found, table, row, "doubled")
     for row in odd:
         if row.get("mark"):
             found.unnumbered += 1
-        elif (row["seq"] not in said.proven and row["seq"] <= said.proven.newest) or row[
-            place.time
-        ] < said.since:
+        elif said.is_unproven(row["seq"], row[table.info["time"]]):
             found.unproven += 1
         elif same or gone:
-            _fault(found, place, row, "doubled" if same else "changed")
+            _fault(found, table, row, "doubled" if same else "changed")
         else:
-            _fault(found, place, row, "forged")
+            _fault(found, table, row, "forged")
     for row in gone:
         if not odd and row["seq"] not in said.unsent:
-            _fault(found, place, row, "missing")
+            _fault(found, table, row, "missing")
 
 
-def _fault(found: Compared, place: _Place, row: Mapping[str, Any], what: str) -> None:
-    names = [c.name for c in place.table.primary_key if c.name not in ("site", "table_name")]
+def _fault(found: Compared, table: Table, row: Row, what: str) -> None:
+    names = [c.name for c in table.primary_key if c.name not in ("site", "table_name")]
     key = ", ".join(f"{name} {row[name]}" for name in names if row.get(name) not in (None, ""))
     extra = "" if "seq" in names else f", from message {row['seq']}"
-    topic = f" on {row['topic']}" if place.table is tables.message else ""
-    found.faults.append(Mismatch(place.table.name, f"{key}{extra}{topic}", what))
+    topic = f" on {row['topic']}" if table is tables.message else ""
+    found.faults.append(Mismatch(table.name, f"{key}{extra}{topic}", what))
 
 
 def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
@@ -233,11 +223,10 @@ def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
     of_table = (source.c.site == site) & (source.c.table_name == table)
     with explained(engine), engine.connect() as connection:
         rows = connection.execute(select(source).where(of_table)).all()
-    come, lost = NumberSet(), NumberSet()
-    for row in rows:
-        for numbers, text in ((come, row.seen), (lost, row.lost)):
-            for first, last in NumberSet.of_text(text):
-                numbers.add(first, last)
+    come, lost = (
+        NumberSet(pair for row in rows for pair in NumberSet.of_text(getattr(row, name)))
+        for name in ("seen", "lost")
+    )
     for first, last in said.proven:
         for number in range(first, last + 1):
             if number in come or number in said.unsent:
@@ -249,28 +238,33 @@ def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
     return max((row.pruned for row in rows), default=0)
 
 
-def _compare_orders(engine: Engine, found: Compared, said: _Said) -> None:
+Rows = dict[tuple[Any, ...], list[Row]]  # by the key that they have in a log too
+
+
+def _compare_orders(found: Compared, ours: Rows, theirs: Rows) -> None:
     """Every order of the log is in the archive; those that were refused are in no log."""
-    ours, theirs = (_rows(one, tables.command, found.where) for one in (engine, said.engine))
     found.refused_orders = len(ours.keys() - theirs.keys())
-    for key in theirs.keys() & ours.keys():
+    for key, (row,) in theirs.items():
+        words = f"mark {row['mark']}"
+        if key not in ours:
+            words += f", {row['name']} by {row['by']}"
+            found.faults.append(Mismatch("command", words, "missing"))
+            continue
         found.good += 1
-        if ours[key][0]["payload"] != theirs[key][0]["payload"]:
-            found.faults.append(Mismatch("command", f"mark {key[0]}", "changed"))
-    for key in theirs.keys() - ours.keys():
-        row = theirs[key][0]
-        words = f"mark {key[0]}, {row['name']} by {row['by']}"
-        found.faults.append(Mismatch("command", words, "missing"))
+        if ours[key][0]["payload"] != row["payload"]:
+            found.faults.append(Mismatch("command", words, "changed"))
 
 
-def _rows(engine: Engine, table: Table, where: Where) -> dict[tuple[Any, ...], list[Row]]:
-    """Return the rows of a table of the house by their key."""
+def _rows(engine: Engine, table: Table, where: Where, since: int) -> Rows:
+    """Return the rows of a table of the house by their key, from `since` (Unix ms) on."""
     names = [c.name for c in table.columns if c.name not in (*OF_THE_ARCHIVE, "site", "table_name")]
     key = [c.name for c in table.primary_key if c.name in names]
     query = select(*(table.c[name] for name in names)).where(
-        table.c.site == where[0], table.c.table_name == where[1]
+        table.c.site == where[0],
+        table.c.table_name == where[1],
+        table.c[table.info["time"]] >= since,
     )
-    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    found: Rows = defaultdict(list)
     with explained(engine), engine.connect() as connection:
         for row in connection.execute(query).mappings():
             found[tuple(row[name] for name in key)].append(dict(row))

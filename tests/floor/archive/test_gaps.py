@@ -32,15 +32,14 @@ def test_messages_that_a_table_has_deleted_are_given_up_and_no_others() -> None:
     oldest, gaps, have, lost, now = 2345, Gaps(), NumberSet([(5001, 5001)]), NumberSet(), 0.0
     for _ in range(200):
         now += PATIENCE_S
-        known = have.copy()
-        for first, last in lost:
-            known.add(first, last)
-        missing = known.missing(5001)
+        missing = NumberSet((*have, *lost)).missing(5001)
         if not missing:
             break
         for asked in list(gaps.due(missing, now)):
             if asked["first"] < oldest:
-                gaps.answered({"ref": asked["ref"], "accepted": False, "why": NOT_KEPT}, lost.add)
+                reply = {"ref": asked["ref"], "accepted": False, "why": NOT_KEPT}
+                if last := gaps.answered(reply):
+                    lost.add(1, last)
             else:
                 have.add(asked["first"], asked["last"])
     assert list(have) == [(oldest, 5001)]

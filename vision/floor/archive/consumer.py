@@ -12,9 +12,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
 
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
@@ -177,26 +177,25 @@ class Consumer:
 
     def _hear_replies(self, batch: list[_Delivered]) -> None:
         for received in (one.received for one in batch):
-            if received.topic == "cmd/reply":
-                reply = _object(received.payload)
-                where = (received.site, received.table)
-                if reply.get("command") == REPLAY and where in self._gaps:
-                    try:
-                        self._gaps[where].answered(reply, self._lose(where))
-                    except OutsideError as error:  # the range is asked for again
-                        self._complain(str(error))
+            where = received.site, received.table
+            if received.topic != "cmd/reply" or where not in self._gaps:
+                continue
+            with suppress(ValueError):
+                lost = self._gaps[where].answered(json_object(received.payload))
+                if lost:
+                    self._give_up(where, lost)
 
-    def _lose(self, where: Where) -> Callable[[int, int], None]:
-        def lose(first: int, last: int) -> None:
-            log.warning(
-                "messages up to %d of table %s that never arrived are no longer kept by the "
-                "table; load them from a backup of its log with shoe-reader floor archive load",
-                last,
-                where[1],
-            )
-            self._writer.give_up(where, first, last)
-
-        return lose
+    def _give_up(self, where: Where, last: int) -> None:
+        log.warning(
+            "messages up to %d of table %s that never arrived are no longer kept by the table; "
+            "load them from a backup of its log with shoe-reader floor archive load",
+            last,
+            where[1],
+        )
+        try:
+            self._writer.give_up(where, last)
+        except OutsideError as error:  # the range is asked for again
+            self._complain(str(error))
 
     def _ask(self) -> None:
         """Ask tables for what is missing, while the broker sends."""
@@ -294,10 +293,3 @@ class Consumer:
             self._queue.put(_Delivered(connection, message.mid, message.qos, received))
         else:
             self._is_full = True
-
-
-def _object(payload: bytes) -> dict[str, Any]:
-    try:
-        return json_object(payload)
-    except ValueError:
-        return {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -76,10 +76,6 @@ class NumberSet:
             after = end
         return [*found, (after + 1, last)] if after < last else found
 
-    def copy(self) -> NumberSet:
-        """Return a set of the same numbers."""
-        return NumberSet(self)
-
     def text(self) -> str:
         """Return the set as JSON: a list of pairs."""
         return json.dumps(list(self), separators=(",", ":"))
@@ -122,18 +118,18 @@ class Gaps:
                     yield {"first": begin, "last": last, "ref": ref}
                 last = begin - 1
 
-    def answered(self, reply: Mapping[str, Any], lose: Callable[[int, int], None]) -> None:
-        """Take a table's answer; `lose` is called with numbers that it has no more."""
+    def answered(self, reply: Mapping[str, Any]) -> int:
+        """Take a table's answer; return the number up to which it has no message more, 0: none.
+
+        A table deletes the oldest first.
+        """
         request = self.requests.get(str(reply.get("ref")))
         if request is None or reply.get("accepted") or reply.get("why") != NOT_KEPT:
-            return
+            return 0
         del self.requests[str(reply["ref"])]
         first, last = request.wanted
-        if first == last:
-            self.most = RANGE_LIMIT
-            lose(1, last)  # and all before it: a table deletes the oldest first
-        else:
-            self.most = (last - first + 1) // 2
+        self.most = (last - first + 1) // 2 or RANGE_LIMIT
+        return last if first == last else 0
 
     def _forget(self, missing: Sequence[Range], now_s: float) -> list[Range]:
         """Forget requests of which everything came, and return those that nothing came of."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Connection, Engine, Table, func, select, text, update
+from sqlalchemy import Connection, Engine, Table, func, select, update
 
 from vision.floor.archive import tables
 from vision.floor.archive.database import explained, joining, once
@@ -97,10 +97,7 @@ class Numbering:
 
     def missing(self) -> list[tuple[int, int]]:
         """Return the ranges of numbers that have neither come nor been lost, lowest first."""
-        known = self.seen.copy()
-        for first, last in self.lost:
-            known.add(first, last)
-        return known.missing(self.newest)
+        return NumberSet((*self.seen, *self.lost)).missing(self.newest)
 
 
 class Batch:
@@ -157,7 +154,7 @@ class Writer:
         try:
             self._take_whole(messages)
         except Exception:  # noqa: BLE001  # whatever one message does, the others count
-            self._demand_database()
+            self._load()  # where the database is away, no message is to blame
             for received in messages:
                 self._take_alone(received)
 
@@ -165,7 +162,7 @@ class Writer:
         try:
             self._take_whole([received])
         except Exception as error:  # noqa: BLE001  # as above
-            self._demand_database()
+            self._load()
             self._set_aside(received, error)
 
     def _take_whole(self, batch: Iterable[Received]) -> None:
@@ -176,11 +173,6 @@ class Writer:
             self._save(rows)
         self.counts += counted
 
-    def _demand_database(self) -> None:
-        """Raise OutsideError where the database is away, so that no message is to blame."""
-        with explained(self._engine), self._engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
-
     def _set_aside(self, received: Received, error: Exception) -> None:
         """Keep a message apart that fails alone too; OutsideError where not even that works."""
         rows = Batch()
@@ -189,10 +181,10 @@ class Writer:
             self._save(rows)
         self.counts["unread"] += 1
 
-    def give_up(self, where: Where, first: int, last: int) -> None:
-        """Note that nobody has these messages any more; OutsideError."""
+    def give_up(self, where: Where, last: int) -> None:
+        """Note that nobody has messages up to that number any more; OutsideError."""
         with self._whole():
-            self.sources[where].lost.add(first, last)
+            self.sources[where].lost.add(1, last)
             self._changed.add(where)
             self._save(Batch())
 
@@ -415,7 +407,7 @@ class Writer:
         self._changed_runs.clear()
 
     def _load(self) -> None:
-        """Read what the archive holds of each table's numbers."""
+        """Read what the archive holds of each table's numbers; OutsideError."""
         self._changed.clear()
         self._changed_runs.clear()
         with explained(self._engine), self._engine.connect() as connection:
@@ -434,6 +426,7 @@ class Writer:
             }
             for row in runs
         }
+        self._is_ahead = False
 
 
 def _plain(text: str) -> str:

@@ -252,8 +252,7 @@ class TableReader:
     def run(self) -> None:
         """Read the source to its end; whatever ends it, the run is closed in order."""
         with self._journal:
-            boot = uuid.uuid4().hex[:12]
-            self._report(self._journal.start(self._at, boot, self._models, self._identity))
+            self._start()
             try:
                 self._begin()
                 notify("READY=1")
@@ -264,12 +263,17 @@ class TableReader:
                 notify("STOPPING=1")
                 self._sight.close()
                 self._supervisor.close()
-                try:
-                    self._advance(
-                        [*self._recorder.finish(self._at), *self._recorder.reports(self._at)]
-                    )
-                finally:
-                    self._report(self._journal.stop(self._at))
+                self._stop()
+
+    def _start(self) -> None:
+        boot = uuid.uuid4().hex[:12]
+        self._report(self._journal.start(self._at, boot, self._models, self._identity))
+
+    def _stop(self) -> None:
+        try:
+            self._advance([*self._recorder.finish(self._at), *self._recorder.reports(self._at)])
+        finally:
+            self._report(self._journal.stop(self._at))
 
     def _begin(self) -> None:
         """Continue the shoe of the log, or begin one."""

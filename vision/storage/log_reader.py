@@ -276,11 +276,7 @@ def opened(records: Iterable[Record], first: int, previous: str) -> Iterator[Ope
     `previous` is the hash of the record before `first`. BrokenChainError.
     """
     records = iter(records)
-    if first == 0:
-        yield from verified(records)
-        return
-    head = next(records, None)
-    yield from verified([] if head is None else [head])
+    yield from verified(islice(records, 1) if first else records)
     yield from verified(records, first, previous)
 
 

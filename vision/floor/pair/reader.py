@@ -32,29 +32,26 @@ class PairReader(TableReader):
     def run(self) -> None:
         """Follow the other reader and the camera; speak from the takeover on, to the end."""
         try:
-            with self._journal:
-                self._align()
-                notify("READY=1")
-                try:
-                    for seen in self._sight:
-                        if self._journal.speaks:
-                            self._journal.flush()
-                            self._take(self._with_news(seen))
-                        else:
-                            self._follow(seen)
-                        self._listener.tick(self.metrics)
-                finally:
-                    self._end()
+            super().run()
         finally:
             self._house.close()
 
-    def _end(self) -> None:
-        notify("STOPPING=1")
-        self._sight.close()
-        self._supervisor.close()
+    def _start(self) -> None:
+        """Say nothing before the takeover."""
+
+    def _begin(self) -> None:
+        self._align()
+
+    def _take(self, seen: SeenShot) -> None:
+        if self._journal.speaks:
+            self._journal.flush()
+            super()._take(self._with_news(seen))
+        else:
+            self._follow(seen)
+
+    def _stop(self) -> None:
         if self._journal.may_send():
-            self._advance([*self._recorder.finish(self._at), *self._recorder.reports(self._at)])
-            self._report(self._journal.stop(self._at))
+            super()._stop()
 
     def _follow(self, seen: SeenShot) -> None:
         """See for oneself, and write what the other reader tells."""
@@ -88,7 +85,7 @@ class PairReader(TableReader):
         if not own.counts_as(table, self._at) or table.shoes != self._shoes:
             self._align()
         if not table.shoe.name:
-            self._begin()
+            super()._begin()
 
     def _with_news(self, seen: SeenShot) -> SeenShot:
         """Return a picture with what is news of what this reader has seen in it."""

@@ -22,23 +22,23 @@ import cv2
 import fsspec
 from av.error import FFmpegError
 
+from vision.app.journal import header_of
 from vision.app.pipeline import SightPipeline, models_of, rules_of, supervised
 from vision.app.restore import ended_cards
 from vision.camera.decoding import upright
 from vision.camera.source import Outage, Shot, open_source
 from vision.config.identity import identify
-from vision.config.profiles import load_profile, profile_text
+from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event, ShoeStarted, Started, Stopped, TimePassed
-from vision.game.rules import Dealing
 from vision.inference.load import ModelSet
 from vision.record.codec import canonical
 from vision.secrets import masked, shown
 from vision.sight.geometry.plane import Frame, Image
 from vision.version import VERSION
 from vision.wire.messages import message_line
-from vision.wire.session import TableSession, advance, new_header, new_session
+from vision.wire.session import advance, new_session
 
 # Width in px and quality (0 to 100) of the pictures of a report: a card's index stays legible.
 # Smaller is not legible, larger makes a report of a bad evening hundreds of megabytes.
@@ -213,7 +213,8 @@ class _Reading:
         self._pipeline = SightPipeline(config, models, rules=rules_of(config))
         self._supervisor = supervised(config, models, self._pipeline, live=False)
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
-        self._session = new_table(config)
+        header = header_of(config)
+        self._session = new_session(header, logged_profile(header))
         self._shoes = list(film.shoes)
         self._lines: list[str] = []
         self._missing_ms = 0
@@ -269,10 +270,3 @@ class _Reading:
         step = advance(self._session, event)
         self._session = step.session
         self._lines += map(message_line, step.messages)
-
-
-def new_table(config: TableConfig) -> TableSession:
-    """Return the session of a table before its first event."""
-    profile = load_profile(config.profile).dealt(Dealing(config.dealing))
-    header = new_header(config.site, config.table, profile, rules=profile_text(config.profile))
-    return new_session(header, profile)

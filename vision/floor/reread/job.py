@@ -226,6 +226,9 @@ class Progress:
         return f"{done} of {self._total} films, {self.core_s:.0f} core-seconds{left}"
 
 
+NOTHING_READ = FilmRead((), 0.0, 0.0, "", 0.0)  # of a film with an error
+
+
 @dataclass(frozen=True, slots=True)
 class Reread:
     """What came of one recording; `error` says why it could not be read.
@@ -237,9 +240,7 @@ class Reread:
 
     recording: Recording
     error: str = ""
-    seconds: float = 0.0
-    missing_s: float = 0.0
-    lacks: str = ""
+    read: FilmRead = NOTHING_READ
     coups: tuple[CoupThen, ...] = ()
     then: tuple[CoupThen, ...] | None = None
     differences: tuple[Difference, ...] | None = None
@@ -312,9 +313,7 @@ class Rereading:
         differ = None if then is None else tuple(differences(then, coups))
         return Reread(
             recording,
-            seconds=read.seconds,
-            missing_s=read.missing_s,
-            lacks=read.lacks,
+            read=read,
             coups=coups,
             then=then,
             differences=differ,
@@ -371,15 +370,15 @@ def summary(found: Reread) -> str:
     name = found.recording.name
     if found.error:
         return f"{name}: not read: {found.error}"
-    parts = [f"{len(found.coups)} coups in {found.seconds:.0f} s of film"]
+    parts = [f"{len(found.coups)} coups in {found.read.seconds:.0f} s of film"]
     if found.differences is None:
         parts.append("nothing to compare with")
     else:
         parts.append(f"{len(found.differences)} differ from the evening's")
-    if found.missing_s:
-        parts.append(f"{found.missing_s:.1f} s of the film are missing or damaged")
-    if found.lacks:
-        parts.append(found.lacks)
+    if found.read.missing_s:
+        parts.append(f"{found.read.missing_s:.1f} s of the film are missing or damaged")
+    if found.read.lacks:
+        parts.append(found.read.lacks)
     return f"{name}: {', '.join(parts)}"
 
 
@@ -405,9 +404,9 @@ def _data(found: Reread) -> dict[str, object]:
         "recording": shown(found.recording.url),
         "table": f"{found.recording.table.site}/{found.recording.table.table}",
         "error": found.error,
-        "seconds": round(found.seconds, 1),
-        "missing_s": round(found.missing_s, 1),
-        "lacks": found.lacks,
+        "seconds": round(found.read.seconds, 1),
+        "missing_s": round(found.read.missing_s, 1),
+        "lacks": found.read.lacks,
         "coups": len(found.coups),
         "coups_then": None if then is None else len(then),
         "differences": None if differences is None else [

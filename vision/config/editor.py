@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import tomlkit
 from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
@@ -20,6 +21,7 @@ from vision.config.errors import explain
 from vision.config.table import CameraSection, load
 from vision.errors import ConfigurationError
 from vision.files import free_name, replacing, text_of, write_whole
+from vision.sight.geometry.plane import Homography, Points
 
 NEW = """\
 # Made by shoe-reader. Every key is explained in deploy/config.md.
@@ -27,6 +29,8 @@ NEW = """\
 site = "house"
 table = "{table}"
 """
+# Where the four points are that fix a plane, shares of the picture: near its corners, and in it.
+PLANE_POINTS = np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]])
 
 
 class TableFile:
@@ -90,6 +94,23 @@ class TableFile:
                 kept = free_name(target.with_name(f"{target.name}.bak"))
                 write_whole(kept, target.read_bytes())
         return kept
+
+
+def areas_section(areas: Mapping[str, Points]) -> dict[str, Any]:
+    """Return the keys of [view] for some areas of a table by name, polygons in mm."""
+    rounded = {name: area.astype(float).round(1).tolist() for name, area in areas.items()}
+    keys = {"MOUTH": "mouth_mm", "DISCARD": "discard_mm"}
+    own = {keys[name]: rounded.pop(name) for name in keys if name in rounded}
+    return {**own, "slots_mm": rounded} if rounded else own
+
+
+def plane_section(plane: Homography, size: tuple[int, int]) -> dict[str, Any]:
+    """Return the keys of [view] for the plane of pictures of a size (px), without its lens."""
+    pixels = np.round(PLANE_POINTS * size)
+    return {
+        "image_px": pixels.tolist(),
+        "table_mm": plane.to_mm(pixels).astype(float).round(2).tolist(),
+    }
 
 
 def _check(draft: Path, target: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vision.setup.calibration.solver import Thing, fit, four_points, in_frame, rigid, upright
+from vision.config.editor import plane_section
+from vision.setup.calibration.solver import Thing, fit, in_frame, rigid, upright
 from vision.sight.geometry.plane import Homography, Lens, Pose, card_rectangle
 
 SIZE = (1920, 1080)
@@ -128,7 +129,7 @@ def test_frames_are_upright_and_aligned() -> None:
 def test_four_points_give_the_plane_back() -> None:
     """What the table file holds is the plane, to a twentieth of a millimetre."""
     true = camera(25.0, -0.2)
-    pixels, table = four_points(true, SIZE)
-    again = Homography.fit(pixels, table, true.lens)
+    section = plane_section(true, SIZE)
+    again = Homography.fit(section["image_px"], section["table_mm"], true.lens)
     spots = true.to_px(SLOTS)
     assert np.abs(again.to_mm(spots) - SLOTS).max() < 0.05

@@ -19,20 +19,18 @@ import cv2
 import numpy as np
 
 from vision.camera.source import Shot, open_source
-from vision.config.editor import TableFile
+from vision.config.editor import TableFile, areas_section, plane_section
 from vision.config.table import CameraSection, TableConfig, ViewSection, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import open_picture
 from vision.secrets import masked, shown
-from vision.sight.geometry.plane import Frame, Homography, Image, Points, TableView, polygon
+from vision.sight.geometry.plane import Frame, Homography, Image, Points, polygon
 from vision.sight.quality.view import gauges
 
 MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
 # A place may reach out of the picture, but not so far that it is a slip.
 OUTSIDE = 0.5
 LAYOUT = "LAYOUT"  # what a page calls the corners of a template
-# Where the four points of a plane are written, shares of the picture: as `calibrate` writes them.
-PICTURE_CORNERS = np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]])
 
 # Seconds that the camera stays open after the last question: the page asks every second.
 OPEN_AFTER_S = 8.0
@@ -102,7 +100,7 @@ class TableEditor:
         """
         config = load(self._path)
         view = config.view.table_view()
-        named = {name: view.homography.to_px(area) for name, area in _areas(view).items()}
+        named = {name: view.homography.to_px(area) for name, area in view.areas.items()}
         if _is_loose(config.view):
             named = {LAYOUT: np.asarray(config.view.image_px), **named}
         return {
@@ -135,17 +133,15 @@ class TableEditor:
             plane = Homography.fit(moved.pop(LAYOUT), config.view.table_mm)
             view = replace(view, homography=plane)
             # Corners of a layout may lie outside the picture; the points of a table file may not.
-            pixels = np.round(PICTURE_CORNERS * size)
-            section["image_px"] = pixels.tolist()
-            section["table_mm"] = plane.to_mm(pixels).astype(float).round(2).tolist()
-        strange = moved.keys() - _areas(view).keys()
+            section |= plane_section(plane, size)
+        strange = moved.keys() - view.areas.keys()
         if strange:
             raise ConfigurationError(
                 f"this table has no such areas: {sorted(strange)}; load the page again"
             )
         file = TableFile(self._path)
         areas = {n: view.homography.to_mm(area) for n, area in moved.items()}
-        file.change("view", {**section, **_section(areas)})
+        file.change("view", {**section, **areas_section(areas)})
         kept = str(file.write())
         return Written(kept, before, self._version())
 
@@ -172,21 +168,6 @@ class TableEditor:
 def _is_loose(view: ViewSection) -> bool:
     """Whether the plane is the template's own, so that its corners may be dragged."""
     return view.template and not view.layout and view.lens is None
-
-
-def _areas(view: TableView) -> dict[str, Points]:
-    """Return the places of a view by name, polygons in mm."""
-    areas = {slot.name: area for slot, area in view.slots.items()}
-    areas["MOUTH"] = view.mouth
-    return areas if view.discard is None else {**areas, "DISCARD": view.discard}
-
-
-def _section(moved: Mapping[str, Points]) -> dict[str, Any]:
-    """Return the keys of the view section for places in mm."""
-    rounded = {name: np.round(area.astype(float), 1).tolist() for name, area in moved.items()}
-    keys = {"MOUTH": "mouth_mm", "DISCARD": "discard_mm"}
-    section: dict[str, Any] = {keys[name]: rounded.pop(name) for name in keys if name in rounded}
-    return {**section, "slots_mm": rounded} if rounded else section
 
 
 def _pixels(name: str, points: object, size: tuple[int, int]) -> Points:

@@ -31,15 +31,9 @@ from vision.setup.calibration.from_sheet import (
     open_picture,
 )
 from vision.setup.calibration.overlay import drawn
-from vision.setup.calibration.places import (
-    aligned,
-    from_marks,
-    marked,
-    places_of,
-    view_section,
-)
+from vision.setup.calibration.places import aligned, marked, view_of, view_section
 from vision.setup.calibration.solver import upright
-from vision.sight.geometry.plane import POKER_MM, Homography, Image, Lens, TableView
+from vision.sight.geometry.plane import POKER_MM, Homography, Image, Lens, Points, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
 
 # A plane that may be further off than this at the slots, mm (1 sigma), is refused: card outlines
@@ -207,21 +201,18 @@ class Calibration:
     def _view(self, found: FoundPlane, proposed: Proposal | None) -> TableView:
         """Return the view: the plane in its frame, and the places that are known or proposed."""
         height, width = found.picture.shape[:2]
-        plane, places = found.plane, None
-        if proposed is None and self._old is not None:
-            if not self._request.points:
-                plane = self._in_old_frame(found, self._old)
-            places = places_of(self._old)
-        elif proposed is None and not self._request.points:
-            plane = upright(plane, (width, height))
-        marks = marked(self._request.marks, plane, self._card_mm())
+        plane, old, areas = found.plane, self._old, dict[str, Points]()
         if proposed is not None:
-            old = self._old  # a mouth that was not seen stays where it was in the picture
-            mouth = {} if old is None else {"MOUTH": plane.to_mm(old.plane().to_px(old.mouth_mm))}
-            places = from_marks({**mouth, **proposed.known, **marks})
-        else:
-            places = from_marks(marks) if places is None else places | marks
-        return places.view(plane, self._card_mm())
+            if old is not None:  # a mouth that was not seen stays where it was in the picture
+                areas["MOUTH"] = plane.to_mm(old.plane().to_px(old.mouth_mm))
+            areas |= proposed.known
+        elif old is not None:
+            plane = plane if self._request.points else self._in_old_frame(found, old)
+            areas |= old.table_view().areas
+        elif not self._request.points:
+            plane = upright(plane, (width, height))
+        areas |= marked(self._request.marks, plane, self._card_mm())
+        return view_of(areas, plane, self._card_mm())
 
     def _in_old_frame(self, found: FoundPlane, old: ViewSection) -> Homography:
         plane, apart = aligned(found.plane, old, self._shift(found.layout, old))

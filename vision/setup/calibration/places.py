@@ -6,15 +6,15 @@ A new plane is turned and shifted so that places that are known stay where they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from vision.config.editor import areas_section, plane_section
 from vision.config.table import ViewSection
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
-from vision.setup.calibration.solver import Size, four_points, in_frame, rigid
+from vision.setup.calibration.solver import Size, in_frame, rigid
 from vision.sight.geometry.plane import (
     POKER_MM,
     Homography,
@@ -43,33 +43,6 @@ TEMPLATE = {
     "DISCARD": (110.0, 140.0),
 }
 TEMPLATE_SHARE = 0.85  # of the picture that the template takes up, so that its corners can be seen
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MarkedPlaces:
-    """Where things lie, polygons (n x 2) in the millimetres of a plane."""
-
-    slots: Mapping[Slot, Points]
-    mouth: Points
-    discard: Points | None = None
-
-    def view(self, plane: Homography, card_mm: tuple[float, float]) -> TableView:
-        """Return the view of a table on which these places lie."""
-        return TableView(plane, self.slots, self.mouth, self.discard, card_mm)
-
-    def __or__(self, marked: Mapping[str, Points]) -> MarkedPlaces:
-        """Return the places with some replaced, by name: slots, `MOUTH`, `DISCARD`."""
-        slots = {slot: marked.get(slot.name, area) for slot, area in self.slots.items()}
-        return MarkedPlaces(
-            slots, marked.get("MOUTH", self.mouth), marked.get("DISCARD", self.discard)
-        )
-
-
-def places_of(view: ViewSection) -> MarkedPlaces:
-    """Return the places of a table file."""
-    slots = {slot: _points(area) for slot, area in view.slots_mm.items()}
-    discard = None if view.discard_mm is None else _points(view.discard_mm)
-    return MarkedPlaces(slots, _points(view.mouth_mm), discard)
 
 
 def aligned(
@@ -110,16 +83,18 @@ def marked(
     return out
 
 
-def from_marks(marks: Mapping[str, Points]) -> MarkedPlaces:
-    """Return places that are all given; ConfigurationError names those that are not."""
-    missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
+def view_of(
+    areas: Mapping[str, Points], plane: Homography, card_mm: tuple[float, float]
+) -> TableView:
+    """Return the view of a table with areas by name; ConfigurationError names those not given."""
+    missing = [name for name in (*(slot.name for slot in Slot), "MOUTH") if name not in areas]
     if missing:
         raise ConfigurationError(
             f"these areas are unknown: {', '.join(missing)}; begin with shoe-reader setup, or mark "
             "each in the picture with --place NAME=X,Y, or propose them with --from-play"
         )
-    slots = {slot: marks[slot.name] for slot in Slot}
-    return MarkedPlaces(slots, marks["MOUTH"], marks.get("DISCARD"))
+    slots = {slot: areas[slot.name] for slot in Slot}
+    return TableView(plane, slots, areas["MOUTH"], areas.get("DISCARD"), card_mm)
 
 
 def template(size: Size) -> dict[str, Any]:
@@ -129,7 +104,7 @@ def template(size: Size) -> dict[str, Any]:
     pixels = np.round((table - np.array(TEMPLATE_MM) / 2) * scale + np.array(size) / 2)
     plane = Homography.fit(pixels, table)
     middles = {name: tuple(plane.to_px(middle).tolist()) for name, middle in TEMPLATE.items()}
-    view = from_marks(marked(middles, plane, POKER_MM)).view(plane, POKER_MM)
+    view = view_of(marked(middles, plane, POKER_MM), plane, POKER_MM)
     corners = {"image_px": pixels.tolist(), "table_mm": table.tolist()}
     return {"template": True, **view_section(view, size), **corners}
 
@@ -141,14 +116,12 @@ def with_room(card_mm: tuple[float, float]) -> tuple[float, float]:
 
 def view_section(view: TableView, size: Size) -> dict[str, Any]:
     """Return the view as a table file holds it; keys with the value `None` are to be removed."""
-    pixels, table = four_points(view.homography, size)
     lens = view.homography.lens
     return {
-        "image_px": pixels.tolist(),
-        "table_mm": table.tolist(),
-        "mouth_mm": _rounded(view.mouth),
-        "discard_mm": None if view.discard is None else _rounded(view.discard),
+        **plane_section(view.homography, size),
         "card_mm": list(view.card_mm),
+        "discard_mm": None,
+        **areas_section(view.areas),
         "lens": None
         if lens is None
         else {
@@ -156,13 +129,4 @@ def view_section(view: TableView, size: Size) -> dict[str, Any]:
             "centre_px": list(lens.centre_px),
             **{name: round(getattr(lens, name), 6) for name in ("k1", "k2", "p1", "p2")},
         },
-        "slots_mm": {slot.name: _rounded(area) for slot, area in view.slots.items()},
     }
-
-
-def _points(area: Any) -> Points:
-    return np.asarray(area, np.float32)
-
-
-def _rounded(area: Points) -> list[list[float]]:
-    return [[round(float(x), 1), round(float(y), 1)] for x, y in area]

@@ -244,16 +244,6 @@ class _Problem:
         return np.array([[width, 0, width / 2], [0, width, height / 2], [0, 0, 1.0]])
 
 
-def four_points(plane: Homography, size: Size) -> tuple[Vector, Vector]:
-    """Return four points near the picture's corners as pixels and as mm, for a table file."""
-    width, height = size
-    pixels = np.round(
-        np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]]) * (width, height)
-    )
-    table = np.asarray(plane.to_mm(pixels), np.float64)
-    return pixels, np.asarray(np.round(table, 2), np.float64)
-
-
 def upright(plane: Homography, size: Size) -> Homography:
     """Return the plane with x to the right and y down as seen, its origin at the picture's edge."""
     width, height = size

@@ -435,6 +435,12 @@ class TableView:
     discard: Points | None = None
     card_mm: tuple[float, float] = POKER_MM
 
+    @property
+    def areas(self) -> dict[str, Points]:
+        """The slots by name, `MOUTH`, and `DISCARD` where there is one."""
+        areas = {**{slot.name: area for slot, area in self.slots.items()}, "MOUTH": self.mouth}
+        return areas if self.discard is None else {**areas, "DISCARD": self.discard}
+
     def locate(self, quad_px: Points) -> tuple[Pose, float]:
         """Return the pose of the card in a detected quad (4 x 2 pixels), and the misfit in mm.
 

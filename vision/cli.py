@@ -7,12 +7,11 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import NoReturn, TextIO
 
 from vision import logging_setup
-from vision.commands import COMMANDS, GROUPS, functions_of, needs_floor
+from vision.commands import COMMANDS, GROUPS, Run, functions_of, needs_floor
 from vision.errors import OutsideError, ShoeReaderError
 from vision.version import VERSION
 
@@ -92,8 +91,8 @@ def _dispatch(words: list[str]) -> int:
     if len(words) == 1 and words[0] in GROUPS:
         words = [*words, "--help"]
     args = parser.parse_args(words)
-    run: Callable[[argparse.Namespace], int] = args.run
-    return run(args)
+    run: Run = args.run
+    return run(args) or 0
 
 
 def _parser(wanted: str) -> argparse.ArgumentParser:

@@ -1,9 +1,9 @@
 """What people type: each command with its line of help, in the order in which they are shown.
 
 A command is a module of this package, with `add_arguments` and `run`, that is named after its last
-word, or, in a module that has several, functions of its name. Only the module of the command that
-is asked for is imported, for others may be slow to, and those of `vision.floor` need the libraries
-of an extra.
+word, or, in a module that has several, functions of its name. One with actions declares for each
+what runs it. Only the module of the command that is asked for is imported, for others may be slow
+to, and those of `vision.floor` need the libraries of an extra.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -14,7 +14,7 @@ from importlib import import_module
 from vision.errors import ConfigurationError
 
 AddArguments = Callable[[ArgumentParser], None]
-Run = Callable[[Namespace], int]
+Run = Callable[[Namespace], int | None]  # the exit code; 0 where it returns none
 
 COMMANDS = {
     "demo": "run everything on this machine: the film of a shoe, the reader, a broker and a board",
@@ -56,12 +56,27 @@ def module_of(name: str) -> str:
     return f"{__name__}.{MODULES.get(name, name.rpartition(' ')[2])}"
 
 
-def functions_of(name: str) -> tuple[AddArguments, Run]:
-    """Import a command; return what declares its arguments and what runs it."""
+def functions_of(name: str) -> tuple[AddArguments, Run | None]:
+    """Import a command; return what declares its arguments, and what runs it or else its actions.
+
+    What runs an action is declared with it: see `actions_of`.
+    """
     module, own = import_module(module_of(name)), name.rpartition(" ")[2].replace("-", "_")
     if hasattr(module, f"add_{own}_arguments"):
-        return getattr(module, f"add_{own}_arguments"), getattr(module, own)
-    return module.add_arguments, module.run
+        return getattr(module, f"add_{own}_arguments"), getattr(module, own, None)
+    return module.add_arguments, getattr(module, "run", None)
+
+
+def actions_of(parser: ArgumentParser) -> Callable[[str, Run, str], ArgumentParser]:
+    """Return what declares an action of a command: its name, what runs it, its line of help."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+
+    def declare(name: str, run: Run, words: str) -> ArgumentParser:
+        declared = actions.add_parser(name, help=words, description=words)
+        declared.set_defaults(run=run)
+        return declared
+
+    return declare
 
 
 @contextmanager

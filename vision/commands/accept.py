@@ -21,6 +21,7 @@ from vision.board.desk.acceptance import KeyingPages
 from vision.board.host.boards import Boards, address_of, with_broker
 from vision.board.login.pages import LoginPages
 from vision.board.records import Records
+from vision.commands import actions_of
 from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
@@ -38,28 +39,21 @@ GROUPS = ("dealer", "deck", "hour", "light", "shoe")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    plan = actions.add_parser("plan", help="print how many coups prove a bound")
-    plan.set_defaults(action=_plan)
+    declare = actions_of(parser)
+    plan = declare("plan", _plan, "print how many coups prove a bound")
     plan.add_argument("--below", type=float, default=0.001, help="share of wrong results (0.001)")
     plan.add_argument("--confidence", type=float, default=CONFIDENCE, help="(%(default)s)")
     plan.add_argument("--share", type=float, default=SHARE, help="answered by two (%(default)s)")
-    opened = _of_a_log(actions.add_parser("open", help="serve the page on which people answer"))
-    opened.set_defaults(action=_open)
+    opened = _of_a_log(declare("open", _open, "serve the page on which people answer"))
     opened.add_argument("--coups", type=int, metavar="N", help="how many, from the first (all)")
     opened.add_argument("--share", type=float, help=f"answered by two people ({SHARE})")
     opened.add_argument("--http-host", metavar="H", help="instead of [board] host")
     opened.add_argument("--http-port", type=int, metavar="P", help="(the one after [board] port)")
-    for name, action, words in (
-        ("report", _report, "write the report, as a page and as JSON"),
-        (
-            "export",
-            _export,
-            "write films, stills and answers for developers, if an inspector allowed it",
-        ),
+    words = "write films, stills and answers for developers, if an inspector allowed it"
+    for written in (
+        _of_a_log(declare("report", _report, "write the report, as a page and as JSON")),
+        _of_a_log(declare("export", _export, words)),
     ):
-        written = _of_a_log(actions.add_parser(name, help=words))
-        written.set_defaults(action=action)
         written.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new folder")
         add_trust(written)
 
@@ -73,13 +67,7 @@ def _of_a_log(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return parser
 
 
-def run(args: argparse.Namespace) -> int:
-    """Do it; ConfigurationError or OutsideError."""
-    code: int = args.action(args)
-    return code
-
-
-def _plan(args: argparse.Namespace) -> int:
+def _plan(args: argparse.Namespace) -> None:
     print(
         f"to show with {args.confidence:g} that fewer than {args.below:.3%} of results are wrong:"
     )
@@ -93,7 +81,6 @@ def _plan(args: argparse.Namespace) -> int:
     for coups in (300, 1000, 3000, 10_000):
         bound = at_most(0, coups, args.confidence)
         print(f"  {coups:7,} coups with none wrong show: below {bound:.3%}")
-    return 0
 
 
 def _opened(args: argparse.Namespace) -> tuple[TableConfig, LogBook, Pictures]:
@@ -103,7 +90,7 @@ def _opened(args: argparse.Namespace) -> tuple[TableConfig, LogBook, Pictures]:
     return config, book, Pictures(config, book, args.film)
 
 
-def _open(args: argparse.Namespace) -> int:
+def _open(args: argparse.Namespace) -> None:
     """Serve until interrupted."""
     logging_setup.set_up(service=True)
     if args.log is None and load(args.table).broker.kind == "none":
@@ -154,7 +141,7 @@ def _terms(args: argparse.Namespace, before: Terms | None, pictures: Pictures) -
     return Terms(coups, share, films)
 
 
-def _report(args: argparse.Namespace) -> int:
+def _report(args: argparse.Namespace) -> None:
     _, book, pictures = _opened(args)
     trust = trust_of(args)
     with unbroken(book.path):
@@ -162,11 +149,9 @@ def _report(args: argparse.Namespace) -> int:
     report = Report(book, found, trust, groups=GROUPS)
     write_report(args.out, report, pictures)
     print(*report.headline(), f"{args.out / 'report.html'}, report.json", sep="\n")
-    return 0
 
 
-def _export(args: argparse.Namespace) -> int:
+def _export(args: argparse.Namespace) -> None:
     config, book, pictures = _opened(args)
     for line in write_bundle(args.out, config, book, pictures):
         print(line)
-    return 0

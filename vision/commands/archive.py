@@ -18,6 +18,7 @@ from sqlalchemy import Engine
 from vision import logging_setup
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
+from vision.commands import Run, actions_of
 from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.commands.printing.odds_tables import TextTable
 from vision.config.table import TableConfig, load
@@ -39,13 +40,10 @@ FAULTS_SHOWN = 50  # of an archive that is not as the logs say; the count is pri
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    declare_action = actions_of(parser)
 
-    def declare(
-        name: str, action: Callable[[argparse.Namespace], int], words: str, files: str = ""
-    ) -> argparse.ArgumentParser:
-        declared = actions.add_parser(name, help=words, description=words)
-        declared.set_defaults(action=action)
+    def declare(name: str, run: Run, words: str, files: str = "") -> argparse.ArgumentParser:
+        declared = declare_action(name, run, words)
         if files:
             declared.add_argument("files", type=Path, nargs="+", metavar=files)
         declared.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
@@ -65,13 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     declare("forget-term", _forget_term, words, "TABLE.toml")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Do what was asked for; ConfigurationError or OutsideError."""
-    code: int = args.action(args)
-    return code
-
-
-def _serve(args: argparse.Namespace) -> int:
+def _serve(args: argparse.Namespace) -> None:
     logging_setup.set_up(json_lines=args.json_log, service=True)
     config, *others = configs = [load(path) for path in args.files]
     if any(other.site != config.site for other in others):
@@ -99,7 +91,6 @@ def _serve(args: argparse.Namespace) -> int:
         pruner.set()
         if hook is not None:
             hook.stop()
-    return 0
 
 
 def _endpoint(config: TableConfig) -> Endpoint:
@@ -142,7 +133,7 @@ def _prune_on(engine: Engine, days: int, wait: Callable[[float], bool]) -> None:
             return
 
 
-def _load(args: argparse.Namespace) -> int:
+def _load(args: argparse.Namespace) -> None:
     logs = args.files
     _audit(logs, trust_of(args))
     engine, shown = open_named(args.archive, create=True)
@@ -153,10 +144,9 @@ def _load(args: argparse.Namespace) -> int:
         new = writer.counts["written"] - before
         print(f"{log}: {count} messages, {new} of them new, in {time.perf_counter() - began:.1f} s")
     print(f"archive: {shown}")
-    return 0
 
 
-def _verify(args: argparse.Namespace) -> int:
+def _verify(args: argparse.Namespace) -> None:
     engine, shown = open_named(args.archive)
     logs, faults = args.files, 0
     _audit(logs, trust_of(args))
@@ -170,7 +160,6 @@ def _verify(args: argparse.Namespace) -> int:
             f"the archive {shown} is not as the logs say: {faults} rows; keep both as evidence and "
             "make another archive from the logs with shoe-reader floor archive load"
         )
-    return 0
 
 
 def _audit(logs: Sequence[Path], trust: Trust) -> None:
@@ -184,17 +173,16 @@ def _audit(logs: Sequence[Path], trust: Trust) -> None:
               f"{found.last.number}, hash {found.last.hash}")  # fmt: skip
 
 
-def _prune(args: argparse.Namespace) -> int:
+def _prune(args: argparse.Namespace) -> None:
     if args.days <= 0:
         raise ConfigurationError(f"--days {args.days}: give at least 1, the days to keep")
     engine, shown = open_named(args.archive)
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")
     print(f"archive: {shown}")
-    return 0
 
 
-def _forget_term(args: argparse.Namespace) -> int:
+def _forget_term(args: argparse.Namespace) -> None:
     engine, shown = open_named(args.archive)
     for config in map(load, args.files):
         if not forget_term(engine, (config.site, config.table)):
@@ -203,7 +191,6 @@ def _forget_term(args: argparse.Namespace) -> int:
                 "the table file of one that it has"
             )
         print(f"table {config.table} of {config.site}: the next term counts, whatever it is")
-    return 0
 
 
 KINDS = {
@@ -229,21 +216,20 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "csv", "json"), default="text")
 
 
-def report(args: argparse.Namespace) -> int:
+def report(args: argparse.Namespace) -> None:
     """Ask and print; ConfigurationError or OutsideError."""
     engine, _ = open_named(args.archive)
     fields = {name: getattr(args, name) for name in ("by", "table", "since", "until")}
     answer = ask(engine, args.kind, asked_of(fields))
     if args.format == "json":
         print(json.dumps(answer.json(), indent=1))
-        return 0
+        return
     if args.format == "csv":
         writer = csv.writer(sys.stdout)
         writer.writerow(answer.columns)
         writer.writerows(answer.rows)
-        return 0
+        return
     cells = tuple(tuple("–" if value is None else str(value) for value in r) for r in answer.rows)
     print(f"{answer.title}\n\n{TextTable(answer.columns, cells).text()}\n")
     for note in answer.notes:
         print(note)
-    return 0

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--http-port", type=int, metavar="N", help="instead of [board] port")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Serve until interrupted; a broker that is away is waited for."""
     logging_setup.set_up(json_lines=args.json_log, service=True)
     configs = [_loaded(path) for path in args.table]
@@ -48,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
     with Boards(configs, address, editors, reports) as boards:
         print(f"board: {boards.server.url}", flush=True)
         _wait(boards.feed)
-    return 0
 
 
 def _loaded(path: Path) -> TableConfig:

@@ -80,10 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--yes", action="store_true", help="write over the table file without asking")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find, show, ask, write."""
     if args.sheet:
-        return _print_sheet(args.sheet)
+        _print_sheet(args.sheet)
+        return
     if args.table is None:
         raise ConfigurationError(
             "calibrate: give the table file and what to calibrate from (pictures of the sheet, "
@@ -97,7 +98,6 @@ def run(args: argparse.Namespace) -> int:
         print("nothing written")
     else:
         calibration.write(calibrated, target)
-    return 0
 
 
 def _request(args: argparse.Namespace) -> CalibrationRequest:
@@ -128,11 +128,10 @@ def _target(path: Path, *, over: bool) -> Path | None:
     return path if answer.strip().lower() in {"y", "yes"} else None
 
 
-def _print_sheet(path: Path) -> int:
+def _print_sheet(path: Path) -> None:
     refuse_existing(path)
     write_new(path, sheet_pdf())
     print(f"wrote {path}: print page 1 on A4 or page 2 on Letter, at 100 %, and check its line")
-    return 0
 
 
 def _print(line: str) -> None:

@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Deal, read, publish and show; ends by itself unless it is to loop, or in a terminal."""
     if args.coups < 1:
         raise ConfigurationError(f"--coups {args.coups}: give at least 1")
@@ -104,7 +104,6 @@ def run(args: argparse.Namespace) -> int:
             destinations = Destinations(destinations.log, folder / f"demo-{number}.jsonl")
         if sys.stdin.isatty():
             _stay(url)
-    return 0
 
 
 def cache_folder() -> Path:

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Gather the deck, measure it and write its file; exit code 3 where cards are too alike."""
     config = load(args.table)
     if args.source is not None:
@@ -64,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
         )
     print(f"the deck is accepted at an error of {config.reader.error_bound:g}")
     print(f'to read with it, set in {args.table}: [deck] path = "{out}"')
-    return 0
 
 
 def _gathered(config: TableConfig, models: ModelSet, out: Path, *, ask: bool) -> Captured:

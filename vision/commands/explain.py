@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--table", action="store_true", help="print the tableau")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the explanation, the tableau, or both."""
     profile = load_profile(args.profile)
     text = " ".join(args.cards)
@@ -43,7 +43,6 @@ def run(args: argparse.Namespace) -> int:
             print(TextTable(heading, tuple(rows)).text(), end="\n\n")
     if text.strip():
         _explain(_dealt(text, profile), profile)
-    return 0
 
 
 def _dealt(text: str, profile: Profile) -> tuple[LaidCard, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from vision.app import retention
@@ -15,6 +14,7 @@ from vision.app.succession import SEQ_A_DAY, Beginning, begin_log, ended_log
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
 from vision.clock import DAY_MS, now_ms
+from vision.commands import Run, actions_of
 from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
@@ -52,17 +52,16 @@ def add_confirm_clock_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
 
 
-def confirm_clock(args: argparse.Namespace) -> int:
+def confirm_clock(args: argparse.Namespace) -> None:
     """Confirm the clock, with the reader stopped; ConfigurationError or OutsideError."""
     path, now = Path(load(args.table).log.path), now_ms()
     if not path.exists():
         raise ConfigurationError(f"[log] path: there is no {path}")
     retention.confirm_clock(path, now)
     print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
-    return 0
 
 
-def begin(args: argparse.Namespace) -> int:
+def begin(args: argparse.Namespace) -> None:
     """Do it, with the reader stopped; ConfigurationError or OutsideError."""
     config = load(args.table)
     how = Beginning(now_ms(), lose_unsent=args.lose_unsent, holds=_holds_of(args))
@@ -72,7 +71,6 @@ def begin(args: argparse.Namespace) -> int:
     for line in (f"{len(ended.alerts)} alerts that stood open are closed",) * bool(ended.alerts):
         print(line)
     print(_holds_line(register))
-    return 0
 
 
 def _add_holds(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +111,7 @@ def add_backup_arguments(parser: argparse.ArgumentParser) -> None:
     add("--evidence", type=Path, metavar="DIR", nargs="?", const=Path(), help=words)
 
 
-def backup(args: argparse.Namespace) -> int:
+def backup(args: argparse.Namespace) -> None:
     """Copy, verify and say what is in the copy; ConfigurationError or OutsideError."""
     refuse_existing(args.out, anchors_of(args.out))
     copy_log(args.log, args.out)
@@ -132,7 +130,6 @@ def backup(args: argparse.Namespace) -> int:
         raise OutsideError(f"cannot copy what belongs to {args.log}: {error}") from error
     if args.evidence is not None:
         print(f"evidence: {copied} files copied")
-    return 0
 
 
 def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,7 +141,7 @@ def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
     _add_holds(parser)
 
 
-def restore(args: argparse.Namespace) -> int:
+def restore(args: argparse.Namespace) -> None:
     """Verify, put back and begin; ConfigurationError or OutsideError."""
     config = load(args.table)
     path = Path(config.log.path)
@@ -167,7 +164,6 @@ def restore(args: argparse.Namespace) -> int:
     print(f"{path}: goes on from it; messages go on after number {ended.seq + skip}")
     print(_holds_line(register))
     _evidence(args.backup, Path(config.evidence.folder or folder_of(path)))
-    return 0
 
 
 def _evidence(backup: Path, folder: Path) -> None:
@@ -197,7 +193,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     add_trust(parser)
 
 
-def export(args: argparse.Namespace) -> int:
+def export(args: argparse.Namespace) -> None:
     """Verify, select and write; ConfigurationError or OutsideError."""
     key = None if args.signing_key is None else load_key(args.signing_key)
     sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args), key)
@@ -208,7 +204,6 @@ def export(args: argparse.Namespace) -> int:
     print("signed: " + ("not verified, no --public-key" if signed is None else f"up to {signed}"))
     print(receipt["evidence"])
     print(f"verify it anywhere with: shoe-reader audit {args.out} --public-key KEY.pub")
-    return 0
 
 
 def _part(args: argparse.Namespace) -> Part | None:
@@ -221,16 +216,13 @@ def _part(args: argparse.Namespace) -> Part | None:
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    declare_action = actions_of(parser)
 
-    def declare(
-        name: str, action: Callable[[argparse.Namespace], None], words: str, file: str = ""
-    ) -> argparse.ArgumentParser:
-        declared = actions.add_parser(name, help=words)
-        declared.set_defaults(action=action)
+    def declare(name: str, run: Run, words: str, file: str = "") -> argparse.ArgumentParser:
+        declared = declare_action(name, run, words)
         if file:
             declared.add_argument("file", type=Path, metavar="FILE", help=file)
-        if action not in (_make, _show):
+        if run not in (_make, _show):
             words = "the ring of public keys, a file"
             declared.add_argument("--ring", type=Path, metavar="R", required=True, help=words)
         return declared
@@ -246,12 +238,6 @@ def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
     revoked = declare("revoke", _revoke, "revoke a public key", "the public key, FILE.pub")
     revoked.add_argument("--why", metavar="W", required=True, help="the reason, for the auditor")
     declare("list", _list, "list the keys of a ring")
-
-
-def keys(args: argparse.Namespace) -> int:
-    """Do what is asked; ConfigurationError or OutsideError."""
-    args.action(args)
-    return 0
 
 
 def _make(args: argparse.Namespace) -> None:

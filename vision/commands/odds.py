@@ -39,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--published", action="store_true", help=words)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print what was asked for."""
     if args.published:
         print(figures_table(published_figures()).markdown())
-        return 0
+        return
     if args.decks is not None and not 1 <= args.decks <= 12:
         raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
     gone = _gone(args.gone)
@@ -51,7 +51,6 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("--guide: needs a full shoe; leave out --gone")
     names = args.profile or profile_names()
     print("\n\n".join(_told(load_profile(name), args, gone) for name in names))
-    return 0
 
 
 def _gone(text: str) -> tuple[Card, ...]:

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--by", metavar="NAME", help="who gives it, where the key is a desk's")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Send the order and print the answer; 3 when it is refused or none comes."""
     credential, config = load_credential(args.key), load(args.table)
     fields: Fields = dict(_field(text) for text in args.fields)
@@ -60,7 +60,6 @@ def run(args: argparse.Namespace) -> int:
     if not answer["accepted"]:
         raise OutsideError(f"the order was refused: {answer['why']}")
     print(f"{args.order} by {answer['by']}: accepted")
-    return 0
 
 
 def _only_role(config: TableConfig, name: str) -> str:

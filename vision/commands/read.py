@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read every picture; a bad one is named at the end and the others are still read."""
     if not 0 <= args.bound < 1:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
@@ -75,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(found, indent=1))
     if bad:
         raise ConfigurationError("\n".join(bad))
-    return 0
 
 
 def counted(paths: Sequence[Path]) -> Iterator[Path]:

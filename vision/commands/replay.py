@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of a run, byte for byte; without F, with the digests in the log")  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Replay the log; OutsideError at the first message that differs from then."""
     with unbroken(args.log):
         if args.check == LOG_ITSELF:
@@ -42,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
         else:
             for line in _lines(args.log, args.boot):
                 print(line)
-    return 0
 
 
 def _lines(log: Path, boot: str | None) -> Iterator[str]:

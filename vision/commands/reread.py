@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with what a scheduler on other machines is met: three PEM files")  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read them; OutsideError where one could not be read, after all the others were."""
     progress = Progress()
     found_in = recordings(args.recordings, args.table, args.evening)
@@ -42,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
             f"not read: {', '.join(unread)}; what was read is kept: remove the cause above and "
             "repeat the command"
         )
-    return 0
 
 
 def _pool(args: argparse.Namespace, closing: ExitStack) -> Pool:

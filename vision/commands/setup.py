@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--http-port", type=int, metavar="N", help="instead of [board] port")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Make what is missing of the table file, and serve its page until Ctrl-C."""
     if args.table.suffix != ".toml":
         raise ConfigurationError(
@@ -68,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"log in as:   engineer, password {password or cure}\nCtrl-C ends", flush=True)
         with suppress(KeyboardInterrupt):
             signal.pause()
-    return 0
 
 
 def _make_people(folder: Path) -> str:

@@ -10,7 +10,6 @@ import argparse
 import getpass
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +33,7 @@ from vision.board.login.passwords import (
 )
 from vision.board.login.sessions import end_sessions, kept_sessions
 from vision.clock import DAY_MS, now_ms
+from vision.commands import Run, actions_of
 from vision.commands.printing.console import unbroken
 from vision.errors import ConfigurationError
 from vision.files import locked
@@ -45,26 +45,23 @@ FILE = Path("users.json")
 # leaves it to the house; CIS control 5.3 says 45); shorter names more people on leave.
 DORMANT_DAYS = 90
 
-Action = Callable[[argparse.Namespace], None]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    declare_action = actions_of(parser)
 
     def declare(
-        name: str, action: Action, words: str, who: str = "", nargs: str | None = None
+        name: str, run: Run, words: str, who: str = "", nargs: str | None = None
     ) -> argparse.ArgumentParser:
-        declared = actions.add_parser(name, help=words)
-        declared.set_defaults(action=action)
+        declared = declare_action(name, run, words)
         add = declared.add_argument
         if who:
             add("name", metavar="NAME", nargs=nargs, help=who)
         add("--file", type=Path, default=FILE, metavar="F", help="the users file (%(default)s)")
-        if action is not _add:
+        if run is not _add:
             words = "their file (passwords.json beside the users)"
             add("--passwords", type=Path, metavar="F", help=words)
-        if action in (_sessions, _log_out):
+        if run in (_sessions, _log_out):
             words = "[desk] folder (that of the passwords)"
             add("--folder", type=Path, metavar="D", help=words)
         return declared
@@ -104,12 +101,6 @@ def _declare_review(parser: argparse.ArgumentParser) -> None:
     add("logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables")
     words = "a name not used for so long is dormant (%(default)s)"
     add("--dormant-days", type=int, default=DORMANT_DAYS, metavar="N", help=words)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Do what is asked; ConfigurationError or OutsideError, and then nothing was changed."""
-    args.action(args)
-    return 0
 
 
 def _add(args: argparse.Namespace) -> None:

@@ -134,6 +134,16 @@ def frames(camera: CameraSection, *, every_ms: int = 0) -> Iterator[Frame]:
             yield shot.frame
 
 
+def first_frame(camera: CameraSection) -> Frame:
+    """Return the first frame of a source; OutsideError where none comes."""
+    shot = next(open_source(camera, speed=0), None)
+    if not isinstance(shot, Shot):
+        raise OutsideError(
+            f"{shown(camera.source)}: no picture comes; check that the camera sends one"
+        )
+    return shot.frame
+
+
 def _check_scheme(source: str) -> None:
     if "://" in source and scheme_of(source) not in PROTOCOLS:
         raise ConfigurationError(

@@ -16,7 +16,7 @@ from time import perf_counter
 from vision.access.users import load_users
 from vision.app.pipeline import models_of
 from vision.app.signing import refuse_unapproved, signed_list
-from vision.camera.source import Shot, open_source
+from vision.camera.source import first_frame
 from vision.clock import time_sync
 from vision.config.errors import refuse_template
 from vision.config.identity import identify
@@ -127,17 +127,13 @@ def _view(path: Path, config: TableConfig) -> Iterator[str]:
 
 
 def _camera(config: TableConfig) -> Iterator[str]:
-    source = shown(config.camera.source)
-    shots = open_source(config.camera, speed=0)
-    shot = next(shots, None)
-    if not isinstance(shot, Shot):
-        raise OutsideError(f"{source}: no picture comes; check that the camera sends one")
-    config.camera.check_size(shot.frame)
-    reason = blind_reason(shot.frame.image)
+    source, frame = shown(config.camera.source), first_frame(config.camera)
+    config.camera.check_size(frame)
+    reason = blind_reason(frame.image)
     if reason:
         raise OutsideError(f"{source}: {reason}; improve the light, refocus, or move the camera")
     yield f"{source}: {config.camera.width} x {config.camera.height} px"
-    for gauge in gauges(shot.frame.image, config.view.table_view()):
+    for gauge in gauges(frame.image, config.view.table_view()):
         if not gauge.good:
             yield str(gauge)
 

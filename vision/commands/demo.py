@@ -11,7 +11,6 @@ import argparse
 import itertools
 import json
 import os
-import secrets
 import shutil
 import signal
 import sys
@@ -21,17 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from vision.access.users import Credential, RoleName, User, Users, save_users
+from vision.access.users import Credential, RoleName, User, load_users, save_users
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of, with_broker
-from vision.board.login.passwords import save_password
+from vision.board.login.passwords import make_people
 from vision.commands.printing.console import Console, clock
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.events import Role
 from vision.game.outputs import CoupResult
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.simulator.dealing import ready_film, simulate
@@ -172,18 +170,12 @@ def _with_people(config: TableConfig, folder: Path) -> tuple[TableConfig, str]:
 
     Returns the settings and the password.
     """
-    roles, password = get_args(RoleName), secrets.token_hex(6)
-    desk, demo = Credential.new("desk"), Credential.new("demo")
-    users = Users(users={"desk": User(roles=roles, key=desk.public, may_act_for=True)})
-    users = users.with_user("demo", User(roles=roles, key=demo.public))
-    for role in (role.value for role in Role):
-        users = users.with_user(role, User.model_validate({"roles": [role]}))
-        save_password(folder / "passwords.json", role, password)
-    save_users(folder / "users.json", users)
-    for credential in (desk, demo):
-        credential.save(folder / f"{credential.name}.key")
+    roles, demo, file = get_args(RoleName), Credential.new("demo"), folder / "users.json"
+    password = make_people(folder, [role for role in roles if role != "house"])
+    save_users(file, load_users(file).with_user("demo", User(roles=roles, key=demo.public)))
+    demo.save(folder / "demo.key")
     print(f"orders: signed with {folder / 'demo.key'}, by hand with shoe-reader order")
-    orders = config.orders.model_copy(update={"users": str(folder / "users.json")})
+    orders = config.orders.model_copy(update={"users": str(file)})
     settings = config.desk.model_copy(update={"key": str(folder / "desk.key")})
     return config.model_copy(update={"orders": orders, "desk": settings}), password
 

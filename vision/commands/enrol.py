@@ -16,8 +16,16 @@ from vision.files import free_name, refuse_existing
 from vision.game.cards import Card
 from vision.inference.deck_file import load as load_deck
 from vision.inference.load import ModelSet, Runtime, open_models
-from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, enrol, pairs_path, report
-from vision.setup.enrolment.gather import Gatherer, Showing
+from vision.setup.enrolment.enrol import (
+    LOOK_EVERY_MS,
+    Watch,
+    ask_all,
+    enrol,
+    lacks,
+    pairs_path,
+    report,
+)
+from vision.setup.enrolment.gather import Showing
 from vision.sight.reading.deck import Captured
 
 # How many times larger than its crop (96 x 136 px) a card is shown that a person is to name.
@@ -84,27 +92,12 @@ def _gathered(config: TableConfig, models: ModelSet, out: Path, *, ask: bool) ->
     gatherer = watch.gatherer
     if ask or (live and sys.stdin.isatty()):
         ask_all(gatherer, lambda words, showing: _ask(words, showing, out))
-    faults = _faults(gatherer)
-    if faults:
+    if lacking := lacks(gatherer):
         raise OutsideError(
-            f"{source}: the deck is not whole: {'; '.join(faults)}. Show what is missing, free of "
+            f"{source}: the deck is not whole: {'; '.join(lacking)}. Show what is missing, free of "
             "other cards and sharp, or say with --ask which card it is; nothing was written"
         )
     return gatherer.captured()
-
-
-def _faults(gatherer: Gatherer) -> list[str]:
-    """Return in words why the deck is not whole; none where it is."""
-    faults = []
-    if gatherer.missing:
-        faults.append(f"not seen for sure: {' '.join(map(str, gatherer.missing))}")
-        if again := gatherer.shown_twice():
-            faults.append(f"shown twice, or taken for one another: {' '.join(map(str, again))}")
-    if twice := gatherer.conflicts():
-        faults.append(f"two cards at once look like {' and like '.join(map(str, twice))}")
-    if not gatherer.back_seen:
-        faults.append("the back was not seen")
-    return faults
 
 
 def _ask(words: str, showing: Showing, out: Path) -> Card | None:

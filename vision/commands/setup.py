@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
 import signal
 from contextlib import suppress
 from pathlib import Path
-from typing import get_args
 
-from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
-from vision.board.login.passwords import save_password
-from vision.camera.source import Shot, is_live, open_source
+from vision.board.login.passwords import make_people
+from vision.camera.source import first_frame, is_live
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.editor import TableFile
 from vision.config.table import BrokerSection, load
@@ -59,7 +56,11 @@ def run(args: argparse.Namespace) -> None:
         file.change("desk", {"key": f"{PEOPLE}/desk.key"})
     if file.is_changed:
         file.write()
-    password = "" if has_desk else _make_people(args.table.parent / PEOPLE)
+    people = args.table.parent / PEOPLE
+    password = ""
+    if not has_desk and not (people / "users.json").exists():
+        people.mkdir(mode=0o700, exist_ok=True)
+        password = make_people(people, ("engineer",))
     config = load(args.table)
     editors = {config.table: TableEditor(config, args.table, live_drawing)}
     cure = f"yours, or: shoe-reader users password engineer --file {config.orders.users}"
@@ -68,19 +69,6 @@ def run(args: argparse.Namespace) -> None:
         print(f"log in as:   engineer, password {password or cure}\nCtrl-C ends", flush=True)
         with suppress(KeyboardInterrupt):
             signal.pause()
-
-
-def _make_people(folder: Path) -> str:
-    """Let an engineer log in where nobody can yet; return the password, "" for a known one."""
-    if (folder / "users.json").exists():
-        return ""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    desk, password = Credential.new("desk"), secrets.token_hex(6)
-    users = Users(users={"desk": User(roles=get_args(RoleName), key=desk.public, may_act_for=True)})
-    save_users(folder / "users.json", users.with_user("engineer", User(roles=("engineer",))))
-    save_password(folder / "passwords.json", "engineer", password)
-    desk.save(folder / "desk.key")
-    return password
 
 
 def _add_camera(file: TableFile, source: str | None) -> None:
@@ -96,10 +84,7 @@ def _add_camera(file: TableFile, source: str | None) -> None:
     if file.section("view"):
         return
     camera = file.camera(source=source or "0")
-    shot = next(open_source(camera, speed=0), None)
-    if not isinstance(shot, Shot):
-        raise OutsideError(f"{shown(camera.source)}: no picture comes; check that one is sent")
-    width, height = shot.frame.size
+    width, height = first_frame(camera).size
     named = named or source or "0"
     file.change("camera", {"source": named, "width": width, "height": height})
     file.change("view", template((width, height)))

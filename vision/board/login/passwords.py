@@ -10,9 +10,10 @@ import hmac
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pyotp
 from argon2 import PasswordHasher
@@ -20,7 +21,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from vision.access.users import Users, load_users
+from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
 from vision.clock import DAY_MS, now_ms
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import WatchedFile, is_private, locked, refuse_others_file, write_json
@@ -189,6 +190,21 @@ def save_password(path: Path, name: str, password: str) -> None:
     """
     new = hashed(password)
     change_account(path, name, lambda old: replace(old, hash=new, since=now_ms()))
+
+
+def make_people(folder: Path, roles: Iterable[RoleName]) -> str:
+    """Let one person of each role log in, named after it, where nobody can yet; OutsideError.
+
+    Makes the users file, the passwords file and the desk's key; returns the password of them all.
+    """
+    desk, password = Credential.new("desk"), secrets.token_hex(6)
+    users = Users(users={"desk": User(roles=get_args(RoleName), key=desk.public, may_act_for=True)})
+    for role in roles:
+        users = users.with_user(role, User(roles=(role,)))
+        save_password(folder / "passwords.json", role, password)
+    save_users(folder / "users.json", users)
+    desk.save(folder / "desk.key")
+    return password
 
 
 def drop_password(path: Path, name: str) -> None:

@@ -307,18 +307,28 @@ class Watch:
 
 def progress(gatherer: Gatherer) -> str:
     """Return in words which cards have been seen and which have not."""
-    missing = gatherer.missing
-    words = f"seen {52 - len(missing)} of 52 faces"
-    words += ", the back" if gatherer.back_seen else "; the back is missing"
-    if 0 < len(missing) <= NAMED_AT_MOST:
-        words += f"; missing: {' '.join(map(str, missing))}"
-    twice = gatherer.conflicts()
-    again = gatherer.shown_twice() if missing else ()
-    if again and len(missing) <= NAMED_AT_MOST:
-        words += f"; shown twice, or taken for one another: {' '.join(map(str, again))}"
+    return "; ".join([f"seen {52 - len(gatherer.missing)} of 52 faces", *lacks(gatherer)])
+
+
+def lacks(gatherer: Gatherer) -> list[str]:
+    """Return in words why the deck is not whole; none where it is."""
+    missing, twice, found = gatherer.missing, gatherer.conflicts(), []
+    if missing:
+        found.append(f"not seen for sure: {named(missing)}")
+        if again := gatherer.shown_twice():
+            found.append(f"shown twice, or taken for one another: {named(again)}")
     if twice:
-        words += f"; two cards at once look like {', '.join(map(str, twice))}"
-    return words
+        found.append(f"two cards at once look like {named(twice)}")
+    if not gatherer.back_seen:
+        found.append("the back was not seen")
+    return found
+
+
+def named(things: Sequence[object], between: str = " ") -> str:
+    """Return the names of cards or pairs, the first ones of many."""
+    left = len(things) - NAMED_AT_MOST
+    words = between.join(map(str, things[:NAMED_AT_MOST]))
+    return f"{words} and {left} more" if left > 0 else words
 
 
 def ask_all(gatherer: Gatherer, ask: Ask) -> None:
@@ -353,12 +363,8 @@ def not_armed_because(margins: NDArray[np.float64], bound: float) -> str:
     """Return which pairs are too alike to be read at a bound of error, "" where none is."""
     alike = too_alike(margins, bound)
     needed = -math.log(bound)
-    named = "; ".join(
-        f"{pair} are too alike under this lamp (margin {pair.margin:.1f}, needed {needed:.1f})"
-        for pair in alike[:NAMED_AT_MOST]
-    )
-    left = len(alike) - NAMED_AT_MOST
-    return f"{named}; and {left} more" if left > 0 else named
+    words = f"too alike under this lamp (margin {{:.1f}}, needed {needed:.1f})"
+    return named([f"{pair} are {words.format(pair.margin)}" for pair in alike], "; ")
 
 
 def pairs_path(out: Path) -> Path:
@@ -369,7 +375,7 @@ def pairs_path(out: Path) -> Path:
 def report(measured: Measured) -> Iterable[str]:
     """Yield the closest pairs, and the cards misread at times, a line each."""
     pairs = closest(measured.margins, PAIRS_NAMED)
-    named = ", ".join(f"{pair} {pair.margin:.1f}" for pair in pairs)
-    yield f"closest pairs (margin in log-odds of a still card): {named}"
+    words = ", ".join(f"{pair} {pair.margin:.1f}" for pair in pairs)
+    yield f"closest pairs (margin in log-odds of a still card): {words}"
     if measured.misread:
         yield f"misread at times, lying free: {' '.join(map(str, measured.misread))}"

@@ -57,7 +57,7 @@ def test_program_that_was_touched_gives_another_signature(
 ) -> None:
     """A changed line of the program's own files is another program."""
     (tmp_path / "a.py").write_text("x = 1\n", "utf-8")
-    monkeypatch.setattr(module, "files", lambda _: tmp_path)
+    monkeypatch.setattr(module, "PROGRAM", tmp_path)
     before = identify(config_of(1), MODELS).signature
     (tmp_path / "a.py").write_text("x = 2\n", "utf-8")
     assert identify(config_of(1), MODELS).signature != before

@@ -7,17 +7,17 @@ rules of the house, the settings and the calibration. Passwords are in none of t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig
 from vision.game.rules import Dealing
 from vision.record.codec import canonical, rules_hash
 
-# Of the program's own files.
+# The program's own files: their folder, and how their names end.
+PROGRAM = Path(__file__).parents[1]
 SUFFIXES = (".py", ".sql", ".html", ".js", ".css", ".json", ".toml", ".svg")
 
 
@@ -44,20 +44,12 @@ def identify(config: TableConfig, models: Mapping[str, str]) -> Identity:
     return Identity(_digest([canonical(list(map(list, ordered))).encode()]), ordered)
 
 
-def _program() -> Iterable[bytes]:
+def _program() -> Iterator[bytes]:
     """Yield the program's files, each after its name, in one order on every machine."""
-    for name, place in sorted(_files(files("vision"), "")):
+    found = {path.relative_to(PROGRAM).as_posix(): path for path in PROGRAM.rglob("*")}
+    for name in sorted(name for name in found if name.endswith(SUFFIXES)):
         yield f"{name}\n".encode()
-        yield hashlib.sha256(place.read_bytes()).digest()
-
-
-def _files(folder: Traversable, prefix: str) -> Iterable[tuple[str, Traversable]]:
-    for place in folder.iterdir():
-        name = prefix + place.name
-        if place.is_dir():
-            yield from _files(place, f"{name}/")
-        elif name.endswith(SUFFIXES):
-            yield name, place
+        yield hashlib.sha256(found[name].read_bytes()).digest()
 
 
 def _digest(chunks: Iterable[bytes]) -> str:

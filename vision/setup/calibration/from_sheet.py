@@ -5,7 +5,7 @@ The fit is judged: an OutsideError says what to do where it is not good enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -193,10 +193,13 @@ def from_source(camera: CameraSection, sheets: Sheets, report: Callable[[str], N
     enough places, or after three minutes. OutsideError where the sheet is never seen lying still.
     """
     before: Thing | None = None
-    last: Image | None = None
-    why = "no picture came"
-    for image, name in looks(camera, LOOK_EVERY_MS, LIVE_LIMIT_MS):
-        last = image
+    image: Image | None = None
+    began, why = None, "no picture came"
+    for frame in frames(camera, every_ms=LOOK_EVERY_MS):
+        image, began = frame.image, frame.at if began is None else began
+        if is_live(camera.source) and frame.at - began > LIVE_LIMIT_MS:
+            break
+        name = f"{camera.source} at {(frame.at - began) / 1000:.1f} s"
         try:
             thing = find(image, name=name, scale=sheets.scale)
         except NotSeenError as error:
@@ -212,18 +215,8 @@ def from_source(camera: CameraSection, sheets: Sheets, report: Callable[[str], N
     if not sheets.things:
         still = "; where it was seen it did not lie still" if before else ""
         raise OutsideError(f"{camera.source}: {why}{still}")
-    if last is not None:
-        sheets.images.append(last)
-
-
-def looks(camera: CameraSection, every_ms: int, live_limit_ms: int) -> Iterator[tuple[Image, str]]:
-    """Yield pictures of a source, so many ms apart, with a name for each."""
-    began = None
-    for frame in frames(camera, every_ms=every_ms):
-        began = frame.at if began is None else began
-        if is_live(camera.source) and frame.at - began > live_limit_ms:
-            return
-        yield frame.image, f"{camera.source} at {(frame.at - began) / 1000:.1f} s"
+    if image is not None:
+        sheets.images.append(image)
 
 
 def from_points(

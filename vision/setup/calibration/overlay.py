@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 
 import cv2
 import numpy as np
@@ -11,6 +12,8 @@ from vision.sight.geometry.plane import Image, Points, Pose, TableView
 
 # Distance between grid lines, and between those with figures, mm.
 GRID_MM, BOLD_MM = 50, 200
+# Lines farther away are not drawn, mm: a camera that sees the horizon has many.
+FAR_MM = 3000
 # Points by which a line is drawn: a lens bends it.
 STEPS = 24
 Colour = tuple[int, int, int]
@@ -63,19 +66,16 @@ class _Pen:
     def grid(self) -> None:
         """Draw lines of whole millimetres, the round ones with their figures."""
         height, width = self.picture.shape[:2]
-        edge = np.array([[0, 0], [width, 0], [width, height], [0, height]])
-        corners = self._view.homography.to_mm(edge)
-        low = np.ceil(np.clip(corners.min(axis=0), -3000, 3000) / GRID_MM).astype(int) * GRID_MM
-        high = np.clip(corners.max(axis=0), -3000, 3000)
-        for x in range(int(low[0]), int(high[0]) + 1, GRID_MM):
-            self._line((x, float(low[1])), (x, float(high[1])), bold=x % BOLD_MM == 0)
-        for y in range(int(low[1]), int(high[1]) + 1, GRID_MM):
-            self._line((float(low[0]), y), (float(high[0]), y), bold=y % BOLD_MM == 0)
-        for x in range(int(low[0]), int(high[0]) + 1, GRID_MM):
-            for y in range(int(low[1]), int(high[1]) + 1, GRID_MM):
-                if x % BOLD_MM == 0 and y % BOLD_MM == 0:
-                    place = self._view.homography.to_px([float(x), float(y)])
-                    self._words(f"{x},{y}", place, GRID, 0.4)
+        plane = self._view.homography
+        corners = plane.to_mm([[0, 0], [width, 0], [width, height], [0, height]])
+        low, high = np.clip([corners.min(axis=0), corners.max(axis=0)], -FAR_MM, FAR_MM)
+        xs, ys = (np.arange(np.ceil(low[i] / GRID_MM) * GRID_MM, high[i], GRID_MM) for i in (0, 1))
+        for x in xs:
+            self._line((x, low[1]), (x, high[1]), bold=x % BOLD_MM == 0)
+        for y in ys:
+            self._line((low[0], y), (high[0], y), bold=y % BOLD_MM == 0)
+        for x, y in product(xs[xs % BOLD_MM == 0], ys[ys % BOLD_MM == 0]):
+            self._words(f"{x:.0f},{y:.0f}", plane.to_px([x, y]), GRID, 0.4)
 
     def area(self, area: Points, colour: Colour, name: str) -> None:
         """Draw a polygon of the table (n x 2 mm) with its name."""
@@ -88,18 +88,16 @@ class _Pen:
 
     def pixels(self, outline: Points, colour: Colour) -> None:
         """Draw an outline (n x 2 px)."""
-        self._strokes([outline], colour, 2, closed=True)
+        self._stroke(outline, colour, 2, closed=True)
 
     def _line(self, start: tuple[float, float], end: tuple[float, float], *, bold: bool) -> None:
         points = self._view.homography.to_px(np.linspace(start, end, 2 * STEPS))
-        self._strokes([points], GRID if bold else (130, 130, 130), 1, closed=False)
+        self._stroke(points, GRID if bold else (130, 130, 130), 1, closed=False)
 
-    def _strokes(
-        self, lines: Iterable[Points], colour: Colour, weight: int, *, closed: bool
-    ) -> None:
+    def _stroke(self, line: Points, colour: Colour, weight: int, *, closed: bool) -> None:
         thick = max(1, round(weight * self._scale))
-        whole = [np.round(np.clip(line, -20000, 20000) * 8).astype(np.int32) for line in lines]
-        cv2.polylines(self.picture, whole, closed, colour, thick, cv2.LINE_AA, 3)
+        eighths = np.round(np.clip(line, -20000, 20000) * 8).astype(np.int32)
+        cv2.polylines(self.picture, [eighths], closed, colour, thick, cv2.LINE_AA, 3)
 
     def _words(self, text: str, place: Points, colour: Colour, size: float) -> None:
         corner = (int(place[0]) + 2, int(place[1]))

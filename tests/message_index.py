@@ -297,10 +297,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the reader does not take the order, for the reason given",
         "do what the reason says; `users list` shows who may give which order",
     ),
-    "the picture could not be encoded": (
-        "the video library failed",
-        "install the program again; send us the picture",
-    ),
     "but [camera] width and height say": (
         "the camera sends pictures of another size than was calibrated",
         "set the camera to that size, or calibrate again",

@@ -12,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from struct import error as CutError  # noqa: N812  # it is an exception
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -63,6 +64,11 @@ def decode_picture(data: bytes) -> NDArray[np.uint8] | None:
     except UNREADABLE:
         return None
     return np.ascontiguousarray(np.asarray(upright)[:, :, ::-1])
+
+
+def jpeg(image: NDArray[np.uint8], quality: int) -> bytes:
+    """Return a picture (H x W x 3, BGR) as a JPEG of a quality from 0 to 100."""
+    return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
 
 
 def why_no_picture(data: bytes) -> str:

@@ -27,7 +27,7 @@ from vision.acceptance.coups import LogBook, ReadCoup
 from vision.app.evidence import Crop, write_film
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
-from vision.pictures import open_picture
+from vision.pictures import jpeg, open_picture
 from vision.record.facts import Medium
 from vision.sight.geometry.plane import Image, Points
 from vision.storage.evidence import file_name, folder_of
@@ -125,7 +125,7 @@ class Pictures:
         image = self._image(coup, number)
         if side:
             image = _hand(image, self._hands[side])
-        return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+        return jpeg(image, QUALITY)
 
     def clip(self, coup: ReadCoup) -> bytes:
         """Return a coup from the end of the one before, as AVI of JPEGs; empty without a film."""

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.errors import ConfigurationError
 from vision.files import replacing
-from vision.pictures import decode_picture
+from vision.pictures import decode_picture, jpeg
 from vision.sight.detection.classifier import FACES
-from vision.sight.geometry.plane import Image
 from vision.sight.reading.deck import Captured, Deck
 
 # What a deck file holds; what others it may hold is ignored.
@@ -60,7 +58,8 @@ def write(
     facts: Mapping[str, Any],
 ) -> str:
     """Write an enrolled deck with its captured cards; return its hash; WriteError."""
-    packed = [_jpeg(picture) for picture in (*captured.crops, *captured.backs)]
+    pictures = (*captured.crops, *captured.backs)
+    packed = [_bytes(jpeg(picture, JPEG_QUALITY)) for picture in pictures]
     content: Arrays = {
         "faces": deck.faces,
         "backs": deck.backs,
@@ -152,11 +151,6 @@ def _digest(content: Arrays) -> str:
         total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         total.update(array.tobytes())
     return total.hexdigest()
-
-
-def _jpeg(picture: Image) -> NDArray[np.uint8]:
-    packed = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])[1]
-    return np.asarray(packed, np.uint8).reshape(-1)
 
 
 def _bytes(text: bytes) -> NDArray[np.uint8]:

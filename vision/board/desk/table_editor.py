@@ -22,7 +22,7 @@ from vision.camera.source import Shot, open_source
 from vision.config.editor import TableFile, areas_section, plane_section
 from vision.config.table import CameraSection, TableConfig, ViewSection, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
-from vision.pictures import open_picture
+from vision.pictures import jpeg, open_picture
 from vision.secrets import masked, shown
 from vision.sight.geometry.plane import Frame, Homography, Image, Points, polygon
 from vision.sight.quality.view import gauges
@@ -39,7 +39,7 @@ NEW_S = 3.0
 # Seconds that a page waits for a picture: opening an address may take 2.5 s ([camera] open_s), and
 # starting the capture process about one.
 PICTURE_S = 6.0
-# JPEG quality of the live picture: edges stay clear enough to drag areas to them.
+# JPEG quality of a picture: edges stay clear enough to drag areas to them.
 QUALITY = 80
 
 # Gives what draws on the frames of a table, in order of time, what a reader makes of them.
@@ -91,7 +91,7 @@ class TableEditor:
             raise OutsideError(
                 f"{self._path}: no picture of the layout is kept; shoe-reader calibrate keeps one"
             )
-        return cv2.imencode(".jpg", self._covered(image))[1].tobytes()
+        return jpeg(self._covered(image), QUALITY)
 
     def places(self) -> dict[str, Any]:
         """Return size (width, height), places (name: n x 2 px), and the file they stand in.
@@ -213,8 +213,7 @@ class Viewfinder:
 
     def picture(self, *, drawn: bool = False) -> bytes:
         """Return the newest picture as JPEG; OutsideError where none comes in time."""
-        covered = self._cover(self.image(drawn=drawn))
-        return cv2.imencode(".jpg", covered, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+        return jpeg(self._cover(self.image(drawn=drawn)), QUALITY)
 
     def release(self) -> None:
         """Close the camera, and wait until it is closed."""

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import av
 import cv2
 import fsspec
+import numpy as np
 from av.error import FFmpegError
 
 from vision.app.journal import header_of
@@ -33,6 +34,7 @@ from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event, ShoeStarted, Started, Stopped, TimePassed
 from vision.inference.load import ModelSet
+from vision.pictures import jpeg
 from vision.record.codec import canonical
 from vision.secrets import masked, shown
 from vision.sight.geometry.plane import Frame, Image
@@ -99,7 +101,7 @@ def jpeg_of(still: Still) -> bytes:
 def _jpeg(image: Image) -> bytes:
     scale = min(1.0, JPEG_WIDTH / image.shape[1])
     small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-    return cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])[1].tobytes()
+    return jpeg(np.asarray(small, np.uint8), JPEG_QUALITY)
 
 
 @contextmanager

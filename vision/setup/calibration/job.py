@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-import cv2
 import numpy as np
 
 from vision.camera.source import first_frame
@@ -20,6 +19,7 @@ from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, write_whole
 from vision.game.events import Slot
+from vision.pictures import jpeg
 from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
     LINE_MM,
@@ -115,9 +115,8 @@ class Calibration:
         """Write a picture with plane and places drawn on it beside the table file."""
         found = calibrated.found
         path = self._beside("calibration.jpg")
-        _write_picture(
-            path, drawn(found.picture, calibrated.view, found.outlines, calibrated.unsure)
-        )
+        picture = drawn(found.picture, calibrated.view, found.outlines, calibrated.unsure)
+        write_whole(path, jpeg(picture, JPEG_QUALITY))
         self._report(f"picture: {path} shows it all drawn: look at it")
         for name, unsure in calibrated.unsure.items():
             known = (
@@ -278,7 +277,7 @@ class Calibration:
             self._report("no picture of the empty layout is kept; --empty gives one")
             return None
         path = self._beside("layout.jpg")
-        _write_picture(path, layout)
+        write_whole(path, jpeg(layout, JPEG_QUALITY))
         return path.name if path.parent == target.parent else str(path)
 
     def _beside(self, name: str) -> Path:
@@ -291,10 +290,3 @@ class Calibration:
     def _camera_at(self, source: str) -> CameraSection:
         """Return the settings of the table's camera for another source."""
         return self._camera.model_copy(update={"source": source} if source else {})
-
-
-def _write_picture(path: Path, image: Image) -> None:
-    done, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    if not done:
-        raise OutsideError(f"{path}: the picture could not be encoded")
-    write_whole(path, data.tobytes())

@@ -3,8 +3,7 @@
 FOLDER holds `score.py` (or `--scorer` names it) and sources under `train/` and `measure/`. Each
 picture is read once, alone, without enrolment, by `shoe-reader read`; rectified crops go straight
 to the classifier. The last column counts the cards whose name was read in their picture, wherever
-the outline lies. With `--fast` pictures are read as `read --fast` does; `--every N` takes each N-th
-picture of a source.
+the outline lies. `--every N` takes each N-th picture of a source.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ def pictures(source: Path) -> list[Path]:
     return sorted(p for p in (source / "images").glob("*") if p.suffix.lower() in kinds)
 
 
-def read_pictures(shown: Sequence[Path], reads: Path, *options: str) -> float:
+def read_pictures(shown: Sequence[Path], reads: Path) -> float:
     """Read pictures into a file; return the processor time of a picture, in seconds."""
     command = [
-        sys.executable, "-m", "vision.cli", "read", "--json", "--threads", "1", *options,
+        sys.executable, "-m", "vision.cli", "read", "--json", "--threads", "1",
         "--annotate", str(reads.with_suffix("")), *map(str, shown),
     ]  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -171,7 +170,6 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, default=Path("runs/real"))
     parser.add_argument("--only", nargs="*", default=[], help="names of sources")
-    parser.add_argument("--fast", action="store_true", help="read as `read --fast` does")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th picture")
     parser.add_argument("--scorer", type=Path, help="instead of FOLDER/score.py")
     arguments = parser.parse_args()
@@ -190,8 +188,7 @@ def main() -> None:
         name = f"{source.parent.name}/{source.name}"[:33]
         if (source / "labels").is_dir():
             reads = arguments.out / f"{source.name}.json"
-            options = ["--fast"] if arguments.fast else []
-            took_s = read_pictures(pictures(source)[:: arguments.every], reads, *options)
+            took_s = read_pictures(pictures(source)[:: arguments.every], reads)
             everything = scored(reads, source, scorer)
             print(f"{row_of(name, everything)}   {took_s:.2f} s of processor each", flush=True)
             wide_labels = narrow_ones_ignored(reads, source, arguments.out / "wide")

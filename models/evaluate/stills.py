@@ -3,8 +3,8 @@
 The stills come from decks, backs, tables and seeds that training never saw. A card is found where
 an outline lies on it, and named right where that has its name; a name that lies on no card called
 so is wrong. `--overlaps` draws pairs, stairs, fans and heaps of cards, as many of each, and counts
-them apart. `--grid N` joins N x N stills into one picture: small cards in a large one. `--fast`
-takes the files in 8 bits, as `read --fast` does; `--split train` stills to tune on.
+them apart. `--grid N` joins N x N stills into one picture: small cards in a large one.
+`--split train` draws stills to tune on.
 """
 
 from __future__ import annotations
@@ -130,14 +130,13 @@ def main() -> None:
     parser.add_argument("--overlaps", action="store_true")
     parser.add_argument("--seed", type=int, default=SEED, help="another one to choose by")
     parser.add_argument("--split", choices=("train", "test"), default="test")
-    parser.add_argument("--fast", action="store_true")
     parser.add_argument("--detector", type=Path, metavar="ONNX")
     parser.add_argument("--classifier", type=Path, metavar="ONNX")
     arguments = parser.parse_args()
     if min(arguments.stills, arguments.grid) < 1:
         parser.error("--stills and --grid: at least one")
     cv2.setNumThreads(1)
-    models = for_pictures(arguments.detector, arguments.classifier, threads=1, fast=arguments.fast)
+    models = for_pictures(arguments.detector, arguments.classifier, threads=1)
     tally, seconds = Counter[str](), 0.0
     styles = list(OVERLAPS) if arguments.overlaps else [""]
     for style in styles:

@@ -28,8 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--annotate", type=Path, metavar="DIR", help="write each picture with its cards drawn on")
     words = "name a card only if its probability of error is at most this (default: %(default)s)"
     add("--bound", type=float, default=0.02, help=words)
-    words = "use the networks in 8 bits, where the processor supports it"
-    add("--fast", action="store_true", help=words)
     add("--detector", type=Path, metavar="ONNX", help="another detector")
     add("--classifier", type=Path, metavar="ONNX", help="another classifier")
     add("--corners", type=Path, metavar="ONNX", help="another corner finder")
@@ -41,9 +39,7 @@ def run(args: argparse.Namespace) -> None:
     if not 0 <= args.bound < 1:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     drawn = _targets(args.annotate, args.images) if args.annotate else {}
-    models = for_pictures(
-        args.detector, args.classifier, args.corners, threads=args.threads, fast=args.fast
-    )
+    models = for_pictures(args.detector, args.classifier, args.corners, threads=args.threads)
     bad: list[str] = []
     greys = GreyPictures()
     found = []

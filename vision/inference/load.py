@@ -317,16 +317,14 @@ def for_pictures(
     corners: Path | None = None,
     *,
     threads: int,
-    fast: bool = False,
 ) -> ModelSet:
-    """Load the models for single pictures (`None`: the packaged ones), all in 8 bits if `fast`."""
-    reader, finder = classifier or packaged("classifier"), detector or packaged("stills")
+    """Load the models for single pictures (`None`: the packaged ones), all in 32 bits."""
     return open_models(
-        quick(finder) if fast else finder,
-        quick(reader) if fast else reader,
+        detector or packaged("stills"),
+        classifier or packaged("classifier"),
         corners,
         threads=threads,
-        runtime=Runtime(CPU, eight_bit=fast),
+        runtime=Runtime(CPU, eight_bit=False),
     )
 
 

@@ -30,6 +30,9 @@ from vision.record.facts import Fact
 TRIES_OF_NAME = (5, 300.0)
 TRIES_FROM_ADDRESS = (20, 300.0)
 TRIES_OF_DEVICE = (5, 300.0)
+# Failed or refused tries of all within so many seconds that are a burst, told to the house once in
+# that time. People who mistype in a whole house make fewer; chosen, not measured.
+BURST = (10, 300.0)
 # Names or addresses whose tries are remembered; bounds memory, and the oldest is forgotten.
 KEYS = 10_000
 # Seconds that a device is known for: half a year, so that a desk is not forgotten over a holiday.
@@ -77,6 +80,8 @@ class Tries:
         self._by_name = Throttle(*TRIES_OF_NAME)
         self._by_address = Throttle(*TRIES_FROM_ADDRESS)
         self._by_device = Throttle(*TRIES_OF_DEVICE)
+        self._failed = Throttle(*BURST)
+        self._told = Throttle(1, BURST[1])
         self._unlocked: dict[str, int] = {}
 
     def may(self, name: str, address: str, device: str) -> bool:
@@ -107,6 +112,14 @@ class Tries:
         if at > self._unlocked.get(name, 0):
             self._unlocked[name] = at
             self._by_name.forgive(name)
+
+    def fail(self) -> bool:
+        """Count a failed or refused try; whether the house is to be told of a burst now."""
+        self._failed.count("")
+        burst = not self._failed.allows("") and self._told.allows("")
+        if burst:
+            self._told.count("")
+        return burst
 
     def _limits(self, name: str, address: str, device: str) -> list[tuple[Throttle, str]]:
         if device:
@@ -279,10 +292,7 @@ class Identities:
             raise NotKnownError(401, "that code is wrong, or was used before; wait for the next")
 
     def _fail(self, claim: Claim) -> None:
-        """Log and record a refusal; a name that is nobody's may be a password, and is kept out.
-
-        Many of them are an alert of the tables (`LOGINS`).
-        """
+        """Log and record a refusal; a name that is nobody's may be a password, and is kept out."""
         roles = self._accounts.roles(claim.name)
         who = repr(claim.name) if roles else "a name that is not known"
         log.warning("log-in refused: %s from %s", who, claim.address)
@@ -291,6 +301,7 @@ class Identities:
             self._record.order("sign_in", fields)
         else:
             self._record.fact(Fact.SIGN_IN_REFUSED, detail=f"{who}, from {claim.address}")
+        self._tell_of_burst()
 
     def _note_untried(self, claim: Claim) -> None:
         """Log the first, second, fourth, eighth refusal without a try: a flood fills no log."""
@@ -304,3 +315,10 @@ class Identities:
             self._record.fact(
                 Fact.SIGN_IN_LOCKED, subject=name, detail=f"too many tries, from {claim.address}"
             )
+        self._tell_of_burst()
+
+    def _tell_of_burst(self) -> None:
+        if self._tries.fail():
+            words = f"{BURST[0]} log-ins or more failed within {BURST[1] / 60:.0f} minutes"
+            log.error("%s: somebody may be guessing passwords; see the addresses", words)
+            self._record.fact(Fact.SIGN_IN_LOCKED, detail=words)

@@ -200,10 +200,10 @@ def calibrated(
     """Calibrate from a film and judge what is proposed."""
     camera = CameraSection(source=str(film), width=size[0], height=size[1])
     try:
-        found, proposal = from_play(camera, card_mm, 60.0)
+        played = from_play(camera, card_mm, 60.0)
     except OutsideError as error:
         return refused(tally, error)
-    return judge(proposal, found.plane, truth, tally)
+    return judge(played.proposal, played.found.plane, truth, tally)
 
 
 def other_film(film: Path, tally: Tally) -> str:

@@ -14,7 +14,7 @@ from vision.config.table import load
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
 from vision.setup.calibration import job
-from vision.setup.calibration.from_play import Proposal
+from vision.setup.calibration.from_play import Played, Proposal
 from vision.setup.calibration.from_sheet import FoundPlane
 from vision.setup.calibration.job import Calibration, CalibrationRequest
 from vision.setup.calibration.places import marked, template
@@ -63,7 +63,7 @@ def test_slot_that_the_play_leaves_unsure_is_named_and_drawn_in_red(
     """The file is written all the same, so that the set-up page can drag it to its place."""
     known = marked(MARKS, PLANE, POKER_MM)
     felt = np.full((SIZE[1], SIZE[0], 3), (60, 90, 30), np.uint8)
-    played = (FoundPlane(PLANE, felt, ()), Proposal(known, {"BANCO_3": 40.0}, ()))
+    played = Played(FoundPlane(PLANE, felt, ()), Proposal(known, {"BANCO_3": 40.0}, ()))
     monkeypatch.setattr(job, "from_play", lambda *_, **__: played)
     lines: list[str] = []
     marks = {"BANCO_3": MARKS["BANCO_3"]} if given else {}
@@ -88,7 +88,7 @@ def test_play_that_shows_no_mouth_leaves_the_template_to_be_dragged(
     """Plane and slots are kept; no card is read before a person has dragged the rest."""
     known = marked({name: mark for name, mark in MARKS.items() if name != "MOUTH"}, PLANE, POKER_MM)
     felt = np.full((SIZE[1], SIZE[0], 3), (60, 90, 30), np.uint8)
-    played = (FoundPlane(PLANE, felt, ()), Proposal(known, unsure, ()))
+    played = Played(FoundPlane(PLANE, felt, ()), Proposal(known, unsure, ()))
     monkeypatch.setattr(job, "from_play", lambda *_, **__: played)
     file = TableFile(tmp_path / "new.toml")
     file.change("camera", {"source": "0", "width": SIZE[0], "height": SIZE[1]})
@@ -114,7 +114,7 @@ def test_play_that_shows_all_needs_nobody_to_drag(
     """A template becomes a table that may be read."""
     felt = np.full((SIZE[1], SIZE[0], 3), (60, 90, 30), np.uint8)
     proposal = Proposal(marked(MARKS, PLANE, POKER_MM), {}, ())
-    played = (FoundPlane(PLANE, felt, ()), proposal)
+    played = Played(FoundPlane(PLANE, felt, ()), proposal)
     monkeypatch.setattr(job, "from_play", lambda *_, **__: played)
     file = TableFile(tmp_path / "new.toml")
     file.change("camera", {"source": "0", "width": SIZE[0], "height": SIZE[1]})

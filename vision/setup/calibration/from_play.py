@@ -27,7 +27,7 @@ from vision.setup.calibration.layout_template import (
     Vector,
     fit_template,
 )
-from vision.setup.calibration.places import DISCARD_MM, with_room
+from vision.setup.calibration.places import with_room
 from vision.setup.calibration.solver import PlaneFit, Size, Thing, fit_most, upright
 from vision.sight.detection.detector import Detection, Kind, short_side
 from vision.sight.geometry.plane import (
@@ -37,6 +37,7 @@ from vision.sight.geometry.plane import (
     Pose,
     card_rectangle,
     fit_rectangle,
+    shared_area,
 )
 
 Edges = Callable[[Image, Vector], Vector | None]
@@ -140,23 +141,31 @@ BEFORE_EMPTY_MS, AFTER_EMPTY_MS = 1500, 2500
 # Sightings within this of one another are at one spot, mm; this share of the cards dealt (or of the
 # coups cleared) must begin (or end) there. Lower, a spot that hands only pass is a mouth.
 ONE_SPOT_MM, SHARE = 60.0, 0.6
-# The mouth's middle lies this far back from where cards come into sight, which is when they are
-# half out, and it is so wide and so long, mm. Longer, it reaches into slots.
-MOUTH_BACK_MM, MOUTH_MM = 65.0, (130.0, 210.0)
+# The way of a card is taken over this length, mm: shorter, it is the detector's jitter.
+WAY_MM = 40.0
+# The mouth reaches this far back from where cards come into sight, ahead of it, and to each side,
+# mm: cards are first seen when they are half out. Too large ahead, it reaches into slots.
+MOUTH_BACK_MM, MOUTH_AHEAD_MM, MOUTH_HALF_MM = 170, 40, 65
 # The discard lies at least this far from the mouth, mm: what is seen nearer is the next coup's.
 FROM_MOUTH_MM = 150.0
 # How far a pile's middle may be from that of the card seen on it (1 sigma), mm.
 LYING_MM = 15.0
+# Side of the proposed discard, mm: a pile of cards as they are thrown.
+DISCARD_MM = 150.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """Where `seen` of `of` cards begin or end: the middle and its uncertainty (1 sigma), mm."""
+    """Where `seen` of `of` cards begin or end.
+
+    The middle and its uncertainty (1 sigma) are in mm; `along` is the unit vector of their way.
+    """
 
     middle: Vector
     unsure_mm: float
     seen: int
     of: int
+    along: Vector
 
     def __str__(self) -> str:
         return (
@@ -201,7 +210,7 @@ def discard_spot(
     """Return where a card lay on from the end of a coup, or where those of most were last seen."""
     pile = np.array([card.pose.centre for card in cards if _lies_on(card, template)])
     if len(pile) and float(np.ptp(pile, axis=0).max()) < ONE_SPOT_MM:
-        return Spot(np.median(pile, axis=0), LYING_MM, len(pile), len(pile))
+        return Spot(np.median(pile, axis=0), LYING_MM, len(pile), len(pile), np.zeros(2))
     paths = []
     for _, end in template.coups:
         path = ways.between(end - BEFORE_EMPTY_MS, end + AFTER_EMPTY_MS)
@@ -218,29 +227,45 @@ def _lies_on(card: RestingCard, template: Template) -> bool:
     ) and any(card.since <= start and end <= card.until for start, end in template.coups)
 
 
+def _leaving(path: Vector) -> Vector:
+    """Return the unit vector of the first stretch of a way that is longer than jitter."""
+    far = np.linalg.norm(path - path[0], axis=1)
+    gone = int((far >= WAY_MM).argmax()) if (far >= WAY_MM).any() else -1
+    way: Vector = (path[gone] - path[0]) / max(1e-6, float(far[gone]))
+    return way
+
+
 def _spot(paths: Sequence[Vector]) -> Spot | None:
     """Return the spot at which most paths (n x 2 mm each, some empty) begin, if enough do."""
-    at = np.array([path[0] for path in paths if len(path)]).reshape(-1, 2)
+    found = [path for path in paths if len(path)]
+    at = np.array([path[0] for path in found]).reshape(-1, 2)
     near = np.linalg.norm(at[:, None] - at, axis=2) < ONE_SPOT_MM
-    chosen = at[near[near.sum(axis=1).argmax()]] if len(at) else at
+    chosen = np.flatnonzero(near[int(near.sum(axis=1).argmax())]) if found else np.zeros(0, int)
     if len(chosen) < SHARE * len(paths):
         return None
-    middle = np.median(chosen, axis=0)
-    spread = float(np.sqrt(((chosen - middle) ** 2).sum(axis=1).mean()))
-    return Spot(middle, spread / np.sqrt(len(chosen)), len(chosen), len(paths))
+    middle = np.median(at[chosen], axis=0)
+    spread = float(np.sqrt(((at[chosen] - middle) ** 2).sum(axis=1).mean()))
+    along = np.mean([_leaving(found[i]) for i in chosen], axis=0)
+    along /= max(1e-6, float(np.linalg.norm(along)))
+    return Spot(middle, spread / np.sqrt(len(chosen)), len(chosen), len(paths), along)
 
 
-def mouth_area(spot: Spot, template: Template) -> Points:
-    """Return the mouth's rectangle: it lies behind a spot, seen from the slots."""
-    way = np.mean([pose.centre for pose in template.poses.values()], axis=0) - spot.middle
-    x, y = (spot.middle - MOUTH_BACK_MM * way / np.linalg.norm(way)).tolist()
-    return card_rectangle(Pose(x, y, math.degrees(math.atan2(way[1], way[0]))), MOUTH_MM)
+def mouth_area(spot: Spot, slots: Sequence[Points]) -> Points:
+    """Return the mouth's rectangle about a spot, its far end drawn back from the slots."""
+    along = spot.along
+    side = np.array([-along[1], along[0]]) * MOUTH_HALF_MM
+    for ahead in range(MOUTH_AHEAD_MM, -MOUTH_BACK_MM + 60, -10):
+        back, front = spot.middle - along * MOUTH_BACK_MM, spot.middle + along * ahead
+        mouth = np.array([back + side, back - side, front - side, front + side], np.float32)
+        if not any(shared_area(mouth, area) > 0 for area in slots):
+            break
+    return mouth
 
 
 def discard_area(spot: Spot) -> Points:
     """Return the discard's square about its middle."""
     x, y = spot.middle.tolist()
-    return card_rectangle(Pose(x, y, 0.0), DISCARD_MM)
+    return card_rectangle(Pose(x, y, 0.0), (DISCARD_MM, DISCARD_MM))
 
 
 # --- the calibration ------------------------------------------------------------------------------
@@ -272,16 +297,24 @@ class Proposal:
     words: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Played:
+    """The plane found from the play, and what is proposed in its millimetres."""
+
+    found: FoundPlane
+    proposal: Proposal
+
+
 def from_play(
     camera: CameraSection,
     card_mm: tuple[float, float],
     minutes: float,
     *,
     plane: Homography | None = None,
-) -> tuple[FoundPlane, Proposal]:
-    """Watch for so long, or to the end; return the plane, and what is proposed in its millimetres.
+) -> Played:
+    """Watch for so long, or to the end, and propose; OutsideError where too little was seen.
 
-    With a `plane` only the places are found. OutsideError where too little was seen.
+    With a `plane` only the places are proposed, in its millimetres.
     """
     play, pictures = _watched(camera, minutes)
     if not pictures:
@@ -309,7 +342,7 @@ def from_play(
         empty(pictures),
         tuple(thing.seen_px.astype(np.float32) for thing in things),
     )
-    return found, proposal
+    return Played(found, proposal)
 
 
 def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:
@@ -366,6 +399,6 @@ def propose(play: Play, plane: Homography, card_mm: tuple[float, float]) -> Prop
     end = discard_spot(ways, template, cards, begin)
     for name, spot in (("MOUTH", begin), ("DISCARD", end)):
         words.append(f"{name}: {spot or 'not known: most cards were not seen at one spot'}")
-    mouth = {} if begin is None else {"MOUTH": mouth_area(begin, template)}
+    mouth = {} if begin is None else {"MOUTH": mouth_area(begin, [*slots.values()])}
     discard = {} if end is None else {"DISCARD": discard_area(end)}
     return Proposal({**slots, **mouth, **discard}, unsure, tuple(words))

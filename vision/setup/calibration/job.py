@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-from vision.camera.source import first_frame
 from vision.config.editor import TableFile
 from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
@@ -28,6 +27,7 @@ from vision.setup.calibration.from_sheet import (
     from_pictures,
     from_points,
     from_source,
+    looks,
     open_picture,
 )
 from vision.setup.calibration.overlay import drawn
@@ -42,6 +42,8 @@ MOST_UNSURE_MM = 1.0
 # Where the new view puts known slots further off than this, mm, a person is warned: about a sixth
 # of a card's long side, more than a camera moves by itself.
 FAR_MM = 15.0
+# How long a camera may take to send the picture that points are drawn on, ms.
+FIRST_PICTURE_MS = 10_000
 # Quality of the JPEGs kept beside the table file: no block edges that the camera's shift would see.
 JPEG_QUALITY = 92
 
@@ -162,20 +164,22 @@ class Calibration:
             )
         if request.play is None:
             return self._plane(), None
-        known = self._plane() if any(ways) else None
-        plane = None if known is None else known.plane
-        camera = self._camera_at(request.play)
-        found, proposal = from_play(camera, self._card_mm(), request.minutes, plane=plane)
-        if known is not None:
-            words = (*known.words, *found.words)
-            found = replace(known, picture=found.picture, words=words, layout=found.layout)
-        return found, proposal
+        found = self._plane() if any(ways) else None
+        plane = None if found is None else found.plane
+        played = from_play(
+            self._camera_at(request.play), self._card_mm(), request.minutes, plane=plane
+        )
+        if found is None:
+            return played.found, played.proposal
+        words = (*found.words, *played.found.words)
+        both = replace(found, picture=played.found.picture, words=words, layout=played.found.layout)
+        return both, played.proposal
 
     def _plane(self) -> FoundPlane:
         request = self._request
         if request.points:
             pictures = request.pictures
-            image = open_picture(pictures[0]) if pictures else first_frame(self._camera).image
+            image = open_picture(pictures[0]) if pictures else self._first_picture()
             return from_points(request.points, image, self._lens)
         sheets = Sheets(request.line_mm / LINE_MM)
         free = request.lens == "pictures"
@@ -184,6 +188,12 @@ class Calibration:
         camera = self._camera_at(request.source) if request.source else self._camera
         from_source(camera, sheets, self._report)
         return sheets.found(self._lens, fit_lens=free)
+
+    def _first_picture(self) -> Image:
+        source = self._camera.source
+        for image, _ in looks(self._camera, 0, FIRST_PICTURE_MS):
+            return image
+        raise OutsideError(f"{source}: no picture comes; name one after the table file")
 
     # --- the view --------------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ Size = tuple[int, int]
 
 # Millimetres are divided by this inside the solver, so that all figures are near 1.
 UNIT_MM = 500.0
+# Random draws behind a stated uncertainty: 60 give it to a tenth (1 / sqrt(2 * 60)).
+DRAWS = 60
 # Things are left out whose misfit is more than ASTRAY times the typical one (at least
 # LEAST_MISFIT_MM, the noise of corners), in at most so many rounds. Chosen on simulated play with
 # bent and half-covered cards; smaller leaves good ones out, larger keeps bent ones in.
@@ -59,14 +61,16 @@ class PlaneFit:
 
         What a shift or a turn of the whole frame would put right does not count.
         """
+        rng = np.random.default_rng(0)
         there = self.plane.to_mm(pixels).astype(np.float64)
         spread = self._problem.spread(self._values)
         root = np.linalg.cholesky(spread + 1e-15 * np.eye(len(spread)))
         total = np.zeros(len(there))
-        for step in root.T:  # independent ways to be off, by 1 sigma each
-            other = self._problem.plane(self._values + step).to_mm(pixels).astype(np.float64)
+        for _ in range(DRAWS):
+            values = self._values + root @ rng.standard_normal(len(root))
+            other = self._problem.plane(values).to_mm(pixels).astype(np.float64)
             total += ((rigid(other, there).apply(other) - there) ** 2).sum(axis=1)
-        return np.sqrt(total)
+        return np.sqrt(total / DRAWS)
 
 
 @dataclass(frozen=True, slots=True)

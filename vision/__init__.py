@@ -7,6 +7,7 @@ a table (`new_table`) from one event to the next. What each needs is imported wh
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
 from os import PathLike
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from vision.sight.geometry.plane import Image
     from vision.sight.stills.reader import StillCard
     from vision.wire.session import TableSession
+
+# Read by the picture library as it is loaded: no file may ask for more memory than any camera does.
+os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(1 << 27))
 
 __version__ = VERSION
 __all__ = [

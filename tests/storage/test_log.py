@@ -20,8 +20,9 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import Card
 from vision.game.events import Event
 from vision.record.chain import BrokenChainError, verified
+from vision.record.codec import GENESIS, seal
 from vision.storage.log import Entry, Store
-from vision.storage.log_reader import origins, read_log
+from vision.storage.log_reader import contents, origins, read_log, recent_orders
 from vision.wire.messages import Message
 
 HEADER = {"site": "house", "table": "7", "rules": "text", "rules_sha256": "aa"}
@@ -108,6 +109,46 @@ def test_chain_of_a_written_log_holds(tmp_path: Path) -> None:
         store.append([entry(out(1, 1), message(1))])
         assert len(list(verified(read_log(path)))) == 2
     assert len(list(verified(read_log(path)))) == 2
+
+
+def locks_on(path: Path) -> int:
+    """Return how many locks the system holds on a file."""
+    return Path("/proc/locks").read_text("utf-8").count(f":{path.stat().st_ino} ")
+
+
+def test_reading_its_own_log_leaves_the_reader_its_locks(tmp_path: Path) -> None:
+    """Another program that closes the log must not take its write-ahead file away."""
+    path = filled(tmp_path / "t.sqlite")
+    with Store(path, HEADER) as store:
+        store.append([entry(out(9, 9))])
+        held = locks_on(path)
+        assert held
+        assert list(origins(path))
+        assert list(contents(path, 0))
+        assert recent_orders(path) == []
+        assert locks_on(path) == held
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["5", "[]", "no JSON", '{"order":5}', '{"order":{}}', '{"order":{"fields":{"key":1}}}',
+     '{"event":null}', '{"event":{"nonces":[7]}}'],
+)  # fmt: skip
+def test_what_is_no_order_is_passed_over(tmp_path: Path, body: str) -> None:
+    """A record that nobody has verified yet does not end the search for orders."""
+    path = filled(tmp_path / "t.sqlite")
+    order = '{"order":{"fields":{"key":"k","nonce":"n","time":"2026-01-01T00:00:00Z"}}}'
+    with sqlite3.connect(path) as db:
+        db.executemany("INSERT INTO log(n, body, hash) VALUES(?, ?, '')", [(90, body), (91, order)])
+    assert [fields["nonce"] for fields in recent_orders(path)] == ["n"]
+
+
+@pytest.mark.parametrize("gaps", [5, None, [1], [[]], [["x", 2, "h"]], [[1, 2]], {}])
+def test_a_list_of_gaps_in_no_known_form_is_refused(gaps: object) -> None:
+    """A record that says what was pruned is read with care, in a foreign export too."""
+    first = seal(0, GENESIS, {"log": {}})
+    with pytest.raises(BrokenChainError, match="record 1"):
+        list(verified([first, seal(1, first.hash, {"pruned": gaps})]))
 
 
 @pytest.mark.parametrize(

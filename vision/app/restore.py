@@ -35,6 +35,7 @@ from vision.storage.log_reader import (
     new_fold,
     origins,
     read_log,
+    read_table,
     standing_messages,
 )
 from vision.wire.session import TableSession, session_to_json
@@ -125,7 +126,7 @@ def _folded_from(
     fold = new_fold(header)
     covered = NEWEST if signed is None else signed.number + 1  # its own record included
     number = 0
-    for record, content in verified(read_log(path, begin.number), begin.number, begin.before):
+    for record, content in verified(read_table(path, begin.number), begin.number, begin.before):
         if record.number > last:
             break
         number = record.number

@@ -53,7 +53,7 @@ def verified(
         if after_gap and "desk" not in content:
             raise BrokenChainError(expected, "follows a gap, but is no checkpoint: a shoe was cut")
         after_gap = False
-        listed = content.get("pruned", listed)
+        listed = _pruned(record, content.get("pruned", listed))
         previous, expected = record.hash, expected + 1
         yield record, content
     if gaps != [gap for gap in listed if gap[0] >= first]:
@@ -83,6 +83,17 @@ def _content_of(record: Record) -> dict[str, Any]:
             "path"
         )
     return content
+
+
+def _pruned(record: Record, listed: object) -> list[list[Any]]:
+    """Return the gaps that a record lists (begin, last record, its hash); BrokenChainError."""
+    match listed:
+        case [*gaps] if all(
+            isinstance(gap, list) and [*map(type, gap)] == [int, int, str] for gap in gaps
+        ):
+            return gaps
+        case _:
+            raise BrokenChainError(record.number, "lists in no known form what was pruned")
 
 
 def signed_text(site: str, table: str, anchor: Anchored) -> bytes:

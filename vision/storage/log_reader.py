@@ -26,7 +26,7 @@ from vision.record.chain import (
     verified,
 )
 from vision.record.codec import GENESIS, Record, event_from_json, said_digest
-from vision.record.facts import Anchored
+from vision.record.facts import Anchored, Nonce
 from vision.storage.log import MESSAGES, READ_TIME, messages_from
 from vision.storage.retention import listed
 from vision.storage.sqlite import reading
@@ -82,7 +82,7 @@ def read_log(path: Path, first: int = 0) -> Iterator[Record]:
             f"cannot read the log {path}: {error.strerror}; give the .sqlite file of a table or "
             "an export of it"
         ) from error
-    yield from _read_table(path, first)
+    yield from read_table(path, first)
 
 
 def read_part(path: Path, first: int) -> Iterator[Record]:
@@ -119,7 +119,7 @@ def origins(path: Path) -> Iterator[dict[str, Any]]:
     with reading(path) as db:
         wanted = db.execute(SEGMENTS_AGAIN, {"newest": NEWEST}).fetchall()
     begin = wanted[0][0]
-    for record, content in verified(read_log(path, begin), begin, hash_of(path, begin - 1)):
+    for record, content in verified(read_table(path, begin), begin, hash_of(path, begin - 1)):
         while record.number >= wanted[0][1]:
             wanted.pop(0)
         if record.number >= wanted[0][0]:
@@ -127,24 +127,36 @@ def origins(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def contents(path: Path, first: int) -> Iterator[dict[str, Any]]:
-    """Yield what the records from that number on hold, as it stands; what is no JSON, not."""
-    for record in read_log(path, first):
+    """Yield what the records of a table's log from that number on hold, as it stands.
+
+    Those that hold no JSON object are passed over.
+    """
+    for record in read_table(path, first):
         with suppress(ValueError):
-            yield json.loads(record.body or "{}")
+            content = json.loads(record.body or "{}")
+            if isinstance(content, dict):
+                yield content
 
 
 def recent_orders(path: Path) -> list[dict[str, Any]]:
     """Return the signed fields of the orders among the last RECENT records, oldest first.
 
-    Of those that another log took over, the key, the nonce and the time.
+    Of those that another log took over, the key, the nonce and the time. Nobody has verified the
+    records before the last checkpoint: what is no order there is passed over.
     """
-    found: list[dict[str, Any]] = []
+    found: list[Any] = []
     with reading(path) as db:
         (last,) = db.execute("SELECT max(n) FROM log").fetchone()
     for content in contents(path, max(0, last - RECENT)):
-        found += content.get("event", {}).get("nonces", ())
-        found += [content["order"]["fields"]] if "order" in content else []
-    return found
+        event, order = content.get("event"), content.get("order")
+        found += event.get("nonces", ()) if isinstance(event, dict) else ()
+        found += [order.get("fields")] if isinstance(order, dict) else ()
+    return [fields for fields in found if isinstance(fields, dict) and _is_named(fields)]
+
+
+def _is_named(fields: Mapping[str, Any]) -> bool:
+    """Whether it has what an order is known again by."""
+    return all(isinstance(fields.get(name), str) for name in Nonce._fields)
 
 
 def standing_messages(path: Path) -> dict[str, int]:
@@ -232,7 +244,12 @@ def _read_export(path: Path) -> Iterator[Record]:
             yield record_from_line(line.decode("utf-8", "replace"), number)
 
 
-def _read_table(path: Path, first: int) -> Iterator[Record]:
+def read_table(path: Path, first: int) -> Iterator[Record]:
+    """Yield the records of a table's own log from number `first` on, unverified; OutsideError.
+
+    A reader asks of its own log here: where its process closes the file otherwise than by SQLite,
+    as `is_table` does, the system drops the locks by which other programs leave the log alone.
+    """
     with reading(path) as db:
         query = "SELECT n, body, hash FROM log WHERE n >= ? ORDER BY n"
         for row in db.execute(query, (first,)):

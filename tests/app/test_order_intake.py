@@ -165,4 +165,4 @@ def test_request_for_missed_messages_is_read_once_and_junk_is_refused(house: Hou
     wait_for(lambda: house.served and house.refused)
     house.intake.stop()
     assert house.served == [{"first": 1}]
-    assert house.refused == ["the payload: it is no JSON in UTF-8"]
+    assert house.refused == ["the payload is not JSON in UTF-8"]

@@ -20,14 +20,14 @@ from typing import Any
 
 import fastjsonschema
 
+from vision.wire.commands import WHOLE_LIMIT
+
 Payload = dict[str, Any]
 Check = Callable[[Payload], object]
 
 # Bytes of a message, far above the longest of the contract (the roads of a shoe); a longer message
 # is not a reader's and is dropped unread.
 MESSAGE_LIMIT = 256 * 1024
-# Of a number: beyond, JavaScript does not count exactly.
-WHOLE_LIMIT = 2**53 - 1
 # Objects and lists within each other; the contract has four. Deeper ones end in the recursion limit
 # of whoever writes them out again.
 DEPTH_LIMIT = 16

@@ -69,7 +69,8 @@ class _Pen:
         plane = self._view.homography
         corners = plane.to_mm([[0, 0], [width, 0], [width, height], [0, height]])
         low, high = np.clip([corners.min(axis=0), corners.max(axis=0)], -FAR_MM, FAR_MM)
-        xs, ys = (np.arange(np.ceil(low[i] / GRID_MM) * GRID_MM, high[i], GRID_MM) for i in (0, 1))
+        first = np.ceil(low / GRID_MM) * GRID_MM + 0.0  # -0 would be written so
+        xs, ys = (np.arange(first[i], high[i], GRID_MM) for i in (0, 1))
         for x in xs:
             self._line((x, low[1]), (x, high[1]), bold=x % BOLD_MM == 0)
         for y in ys:

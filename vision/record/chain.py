@@ -85,15 +85,14 @@ def _content_of(record: Record) -> dict[str, Any]:
     return content
 
 
-def _pruned(record: Record, listed: object) -> list[list[Any]]:
+def _pruned(record: Record, listed: Any) -> list[list[Any]]:
     """Return the gaps that a record lists (begin, last record, its hash); BrokenChainError."""
-    match listed:
-        case [*gaps] if all(
-            isinstance(gap, list) and [*map(type, gap)] == [int, int, str] for gap in gaps
-        ):
-            return gaps
-        case _:
-            raise BrokenChainError(record.number, "lists in no known form what was pruned")
+    form = [int, int, str]
+    if isinstance(listed, list) and all(
+        isinstance(gap, list) and [*map(type, gap)] == form for gap in listed
+    ):
+        return listed
+    raise BrokenChainError(record.number, "lists in no known form what was pruned")
 
 
 def signed_text(site: str, table: str, anchor: Anchored) -> bytes:

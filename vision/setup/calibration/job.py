@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from vision.camera.source import first_frame
 from vision.config.editor import TableFile
 from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
@@ -27,7 +28,6 @@ from vision.setup.calibration.from_sheet import (
     from_pictures,
     from_points,
     from_source,
-    looks,
     open_picture,
 )
 from vision.setup.calibration.overlay import drawn
@@ -42,8 +42,6 @@ MOST_UNSURE_MM = 1.0
 # Where the new view puts known slots further off than this, mm, a person is warned: about a sixth
 # of a card's long side, more than a camera moves by itself.
 FAR_MM = 15.0
-# How long a camera may take to send the picture that points are drawn on, ms.
-FIRST_PICTURE_MS = 10_000
 # Quality of the JPEGs kept beside the table file: no block edges that the camera's shift would see.
 JPEG_QUALITY = 92
 
@@ -179,7 +177,7 @@ class Calibration:
         request = self._request
         if request.points:
             pictures = request.pictures
-            image = open_picture(pictures[0]) if pictures else self._first_picture()
+            image = open_picture(pictures[0]) if pictures else first_frame(self._camera).image
             return from_points(request.points, image, self._lens)
         sheets = Sheets(request.line_mm / LINE_MM)
         free = request.lens == "pictures"
@@ -188,12 +186,6 @@ class Calibration:
         camera = self._camera_at(request.source) if request.source else self._camera
         from_source(camera, sheets, self._report)
         return sheets.found(self._lens, fit_lens=free)
-
-    def _first_picture(self) -> Image:
-        source = self._camera.source
-        for image, _ in looks(self._camera, 0, FIRST_PICTURE_MS):
-            return image
-        raise OutsideError(f"{source}: no picture comes; name one after the table file")
 
     # --- the view --------------------------------------------------------------------------------
 

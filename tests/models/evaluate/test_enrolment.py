@@ -51,7 +51,7 @@ def test_enrol_writes_a_deck_from_pictures_and_the_file_is_read_with(
     code = main(["enrol", str(table)])
     said = capsys.readouterr()
     assert code == 0, said.err
-    assert "seen 52 of 52 faces, the back" in said.out
+    assert "seen 52 of 52 faces\n" in said.out
     deck = tmp_path / "table.deck"
     assert (tmp_path / "table-pairs.png").exists()
     models = open_models(deck=deck, threads=1)

@@ -9,7 +9,17 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing
 from vision.sight.following.decisions import Account
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
-from vision.sight.following.world import BEAM, HAND, SHOE, Lip, State, is_lawful, slot_of
+from vision.sight.following.world import (
+    BEAM,
+    HAND,
+    MOST_UNSEEN,
+    SHOE,
+    Decoder,
+    Lip,
+    State,
+    is_lawful,
+    slot_of,
+)
 
 P1, B1, P2, B2, P3, B3 = Slot
 NATURAL = ((P1, 4), (B1, 2), (P2, 4), (B2, 0))
@@ -267,6 +277,24 @@ def test_beam_is_bounded_and_keeps_a_lawful_world() -> None:
     assert len(play.decoder.worlds) <= BEAM + 1
     assert abs(sum(play.decoder.worlds.values()) - 1) < 1e-9
     assert any(is_lawful(world) for world in play.decoder.worlds)
+
+
+def test_a_long_gap_carries_a_bounded_number_of_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that was held up catches up: what a gap costs does not grow with all it may hide."""
+    play, carried, move = Play(), list[int](), Decoder._move
+    play.deal(*NATURAL)
+    believed = max(play.decoder.worlds, key=play.decoder.worlds.__getitem__)
+
+    def counted(self: Decoder, parts: dict[object, float], *rest: float) -> object:
+        carried.append(len(parts))
+        return move(self, parts, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Decoder, "_move", counted)
+    play.at += 2000
+    play.wait(0.05)
+    assert len(carried) > 30
+    assert max(carried) <= MOST_UNSEEN
+    assert max(play.decoder.worlds, key=play.decoder.worlds.__getitem__) == believed
 
 
 @pytest.mark.parametrize("seconds", [0.3, 3.0])

@@ -272,10 +272,11 @@ BEAM = 128
 HANDLESS = ACTIONS["unseen"].undue / ACTIONS["unseen"].due
 # The least weight of the lawful world against the best one; odds stop there.
 LEAST_LAWFUL = 1e-12
-# Worlds that are carried from one step of a gap to the next; four steps, as between two looks, come
-# to fewer. Without a limit a gap of 2 s came to 12,000 and cost 3.5 s: a reader that was held up
-# once was late at the next picture too, and so for ever. Fewer lose what is rare in a long gap.
-MOST_UNSEEN = 8 * BEAM
+# Worlds that are carried from step to step, summed over the steps of a gap: 256 through each of 40,
+# while the few steps between two looks come to fewer. Without a limit a gap of 2 s came to 12,000
+# and cost 3.5 s: a reader that was held up once was late at the next picture too, and so for ever.
+# Fewer lose what is rare in a long gap.
+MOST_CARRIED = 80 * BEAM
 # No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone
 # any coup would be over.
 MOST_STEPS = 40
@@ -286,11 +287,11 @@ Parts = dict[tuple[int, State | None, State], float]
 Reads = Mapping[int, int]
 
 
-def _heaviest(parts: Parts) -> Parts:
-    """Return the parts with the most weight, at most MOST_UNSEEN."""
-    if len(parts) <= MOST_UNSEEN:
+def _heaviest(parts: Parts, most: int) -> Parts:
+    """Return the parts with the most weight, so many at most."""
+    if len(parts) <= most:
         return parts
-    return dict(sorted(parts.items(), key=lambda part: -part[1])[:MOST_UNSEEN])
+    return dict(sorted(parts.items(), key=lambda part: -part[1])[:most])
 
 
 class Decoder:
@@ -343,7 +344,8 @@ class Decoder:
         steps = min(most, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
         parts: Parts = dict(self.worlds.items())
         for _ in range(steps):
-            parts = _heaviest(self._move(parts, elapsed / steps / 1000, max(hand, HANDLESS)))
+            parts = self._move(parts, elapsed / steps / 1000, max(hand, HANDLESS))
+            parts = _heaviest(parts, MOST_CARRIED // steps)
         self._keep(self._weigh(parts, lip, shown))
         if self.procedure.is_full:
             states = (state for world in self.worlds for state in (world.before, world.state))

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo floor test test-all check chaos docs wheel lock audit outside clean
+.PHONY: demo floor test lint pytest test-all check chaos docs wheel lock audit outside clean
 
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
@@ -15,12 +15,17 @@ floor: $(VENV)/dev.done
 	$(BIN)/python -m tests.floor.archive.floor $(PROVE)
 
 # All that a change can break, on two workers: without the long forms, which are marked "nightly". A
-# file of tests stays with one worker, which makes its fixtures once.
+# file of tests stays with one worker, which makes its fixtures once; lint and types run beside them.
 WORKERS ?= -n 2 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/dev.done
+	$(MAKE) --jobs=2 lint pytest
+
+lint: $(VENV)/dev.done
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+pytest: $(VENV)/dev.done
 	$(BIN)/python -m pytest $(WORKERS) -m "not nightly"
 
 # Every night and before a release: training, faults by the dozen, the wheel as well; one after the
@@ -29,8 +34,7 @@ test-all: test
 	$(BIN)/python -m pytest -m nightly
 
 # What a developer runs between commits: no slow tests, no browser, no broker.
-check: $(VENV)/dev.done
-	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+check: lint
 	$(BIN)/python -m pytest $(WORKERS) -m "not nightly and not slow and not train and not browser and not mosquitto"
 
 # Every fault that we know to inject, within an hour, and one table; SCALE=0.02 is a short form of it.

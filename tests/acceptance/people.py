@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import httpx
 
 from tests.browser.people import PASSWORD, _hash, house_of_people
 from vision.acceptance.answers import Answer, Dealt, answer_text
+from vision.acceptance.clerk import ALIVE_S
 from vision.access.users import User, load_users, save_users
+from vision.board import records
 from vision.board.login.passwords import PasswordEntry, change_account
+from vision.cli import main
 from vision.clock import now_ms
 from vision.game.cards import DECK
 
@@ -33,17 +38,29 @@ def house(folder: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def served(*words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def served(*words: str) -> Iterator[tuple[str, ForkServerProcess]]:
     """Run `shoe-reader accept open` with these words; give its address, and the process."""
-    command = [sys.executable, "-m", "vision.cli", "accept", "open", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.acceptance.people", "vision.commands.accept"])
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_serve, args=(there, words))
+    process.start()
+    there.close()
+    try:
+        with os.fdopen(os.dup(here.fileno()), encoding="utf-8") as told:
+            said = told.readline()
         assert said.startswith("accept: "), said
-        try:
-            yield said.split()[1].removesuffix("accept"), process
-        finally:
-            process.terminate()
+        yield said.split()[1].removesuffix("accept"), process
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(there: Connection, words: tuple[str, ...]) -> None:
+    """Be the command, in a process that has imported it; what it prints goes to a pipe."""
+    records.RETRY_S = ALIVE_S * 1.5  # what is sent before the broker is there is lost
+    with os.fdopen(os.dup(there.fileno()), "w", encoding="utf-8") as told, redirect_stdout(told):
+        main(["accept", "open", *words])
 
 
 @contextmanager

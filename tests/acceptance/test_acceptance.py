@@ -32,6 +32,7 @@ from vision.game.coup.fault_table import KINDS
 from vision.game.events import Noticed, Role, ShoeStarted, Started
 
 COUPS = 40
+FEW = 12  # where it does not matter how many: a log so long is read in a moment
 SLIPS = 0.15
 # What was dealt otherwise than the log has it, as if the reader had erred.
 WRONG_CARD, UNSEEN, MISSED, NEVER_DEALT, OTHER_CODE, NO_FAULT = (f"s1/{n}" for n in
@@ -61,13 +62,30 @@ def shoe(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Answ
     }
 
 
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Answer]]:
+    """Record the first coups of that shoe, once; give its folder and what was dealt."""
+    folder = tmp_path_factory.mktemp("short")
+    return folder, write_log(folder, FEW)
+
+
 @pytest.fixture
 def table(shoe: tuple[Path, dict[str, Answer]], tmp_path: Path) -> Path:
     """Copy the shoe for one test; give its folder."""
-    folder = tmp_path / "shoe"
-    shutil.copytree(shoe[0], folder)
+    return copied(shoe[0], tmp_path / "shoe")
+
+
+@pytest.fixture
+def few(short: tuple[Path, dict[str, Answer]], tmp_path: Path) -> Path:
+    """Copy the short shoe for one test; give its folder."""
+    return copied(short[0], tmp_path / "shoe")
+
+
+def copied(source: Path, folder: Path) -> Path:
+    """Copy the folder of a shoe; return the copy."""
+    shutil.copytree(source, folder)
     text = (folder / "table.toml").read_text("utf-8")
-    (folder / "table.toml").write_text(text.replace(str(shoe[0]), str(folder)), "utf-8")
+    (folder / "table.toml").write_text(text.replace(str(source), str(folder)), "utf-8")
     return folder
 
 
@@ -156,10 +174,10 @@ def test_what_one_person_says_against_the_reader_another_is_asked_too(
     assert report["open"] == 0
 
 
-def test_page_is_blind(table: Path, shoe: tuple[Path, dict[str, Answer]]) -> None:
+def test_page_is_blind(few: Path, short: tuple[Path, dict[str, Answer]]) -> None:
     """What a person is sent before they answer has no card, no code and no answer of others."""
-    _, truth = shoe
-    with served(*words(table), "--share", "1") as (url, _):
+    _, truth = short
+    with served(*words(few), "--share", "1") as (url, _):
         Person(FIRST).answer_all(url, truth, most=3)
         with logged_in(url, SECOND) as client:
             task = client.get("api/accept").json()
@@ -180,39 +198,39 @@ def test_page_is_blind(table: Path, shoe: tuple[Path, dict[str, Answer]]) -> Non
 
 
 def test_answer_kept_is_there_after_page_and_reader_were_killed(
-    table: Path, shoe: tuple[Path, dict[str, Answer]]
+    few: Path, short: tuple[Path, dict[str, Answer]]
 ) -> None:
     """Killed at once after an answer; what was answered is not asked again, and gets to the log."""
-    _, truth = shoe
+    _, truth = short
     port = ["--http-port", str(free_port()), "--share", "1"]
-    with served(*words(table), *port) as (url, process):
+    with served(*words(few), *port) as (url, process):
         Person(FIRST).answer_all(url, truth, most=3)
         process.kill()
-    with served(*words(table), *port) as (url, _), logged_in(url, FIRST) as client:
+    with served(*words(few), *port) as (url, _), logged_in(url, FIRST) as client:
         task = client.get("api/accept").json()
         assert (task["coup"], task["done"]) == ("s1/4", 3)
         assert task["mine"] == ["s1/1", "s1/2", "s1/3"]
-    book = LogBook(table / "table.sqlite")
+    book = LogBook(few / "table.sqlite")
     book.renew()
     kept = {each.coup: each.answer for each in book.keyed}
     assert kept == {coup: truth[coup] for coup in ("s1/1", "s1/2", "s1/3")}
     assert {each.by for each in book.keyed} == {FIRST}
-    found, _ = audit_from(table / "table.sqlite", None, Trust())
+    found, _ = audit_from(few / "table.sqlite", None, Trust())
     assert found.orders >= 4
 
 
 def test_answers_unsent_by_a_command_that_was_killed_hold_up_nobody(
-    table: Path, shoe: tuple[Path, dict[str, Answer]]
+    few: Path, short: tuple[Path, dict[str, Answer]]
 ) -> None:
     """They wait for the next; only what a reader with a camera has not sent waits for that."""
-    config, log = load(table / "table.toml"), table / "table.sqlite"
-    _, truth = shoe
-    with served(*words(table)) as (url, _):
+    config, log = load(few / "table.toml"), few / "table.sqlite"
+    _, truth = short
+    with served(*words(few)) as (url, _):
         Person(FIRST).answer_all(url, truth, most=1)
     with sqlite3.connect(log) as db:
         db.execute("INSERT INTO unsent SELECT max(seq) FROM message")
     db.close()
-    with served(*words(table)) as (url, _), logged_in(url, FIRST) as client:
+    with served(*words(few)) as (url, _), logged_in(url, FIRST) as client:
         assert client.get("api/accept").json()["done"] == 1
     book = LogBook(log)
     book.renew()
@@ -224,12 +242,12 @@ def test_answers_unsent_by_a_command_that_was_killed_hold_up_nobody(
 
 
 def test_answer_changed_is_a_new_record_and_the_report_says_so(
-    table: Path, shoe: tuple[Path, dict[str, Answer]]
+    few: Path, short: tuple[Path, dict[str, Answer]]
 ) -> None:
     """The first answer stays in the log; the last counts."""
-    _, truth = shoe
+    _, truth = short
     other = answer_text((replace(truth["s1/1"][-1], banco=(None, None)),))
-    with served(*words(table), "--coups", "2", "--share", "0") as (url, _):
+    with served(*words(few), "--coups", "2", "--share", "0") as (url, _):
         with logged_in(url, FIRST) as client:
             client.post("api/accept", json={"coup": "s1/1", "answer": other})
             again = client.get("api/accept", params={"again": "s1/1"}).json()
@@ -237,33 +255,33 @@ def test_answer_changed_is_a_new_record_and_the_report_says_so(
             right = {"coup": "s1/1", "answer": answer_text(truth["s1/1"])}
             assert client.post("api/accept", json=right).status_code == 200
         Person(FIRST).answer_all(url, truth)
-    report = reported(table)
+    report = reported(few)
     (change,) = report["people"]["changed"]
     assert (change["coup"], change["by"], change["from"], change["to"]) == (
         "s1/1", FIRST, other, answer_text(truth["s1/1"])
     )  # fmt: skip
     assert counts(report, "coups") == {"right": 2}
-    page = (table / "report" / "report.html").read_text("utf-8")
+    page = (few / "report" / "report.html").read_text("utf-8")
     assert "Answers changed afterwards (1)" in page
-    assert reported(table, "again") == report
+    assert reported(few, "again") == report
 
 
 @pytest.mark.parametrize(
     ("coup", "answer"), [("s1/1", "Kc 2x / 5h 4h"), ("s1/99", "Kc 2s / 5h 4h"), ("", "")]
 )
-def test_what_is_no_answer_is_refused(table: Path, coup: str, answer: str) -> None:
+def test_what_is_no_answer_is_refused(few: Path, coup: str, answer: str) -> None:
     """In words, and nothing is recorded."""
-    with served(*words(table)) as (url, _), logged_in(url, FIRST) as client:
+    with served(*words(few)) as (url, _), logged_in(url, FIRST) as client:
         said = client.post("api/accept", json={"coup": coup, "answer": answer})
         assert (said.status_code, bool(said.json()["why"])) == (400, True)
-    book = LogBook(table / "table.sqlite")
+    book = LogBook(few / "table.sqlite")
     book.renew()
     assert book.keyed == []
 
 
-def test_page_is_for_inspectors_and_surveillance(table: Path) -> None:
+def test_page_is_for_inspectors_and_surveillance(few: Path) -> None:
     """A dealer answers nothing; only an inspector lets a bundle leave the house."""
-    with served(*words(table)) as (url, _):
+    with served(*words(few)) as (url, _):
         with logged_in(url, "Bo") as client:
             assert client.get("api/accept").status_code == 403
             assert client.get("accept").status_code == 303
@@ -271,12 +289,12 @@ def test_page_is_for_inspectors_and_surveillance(table: Path) -> None:
             assert client.post("api/accept/allow", json={}).status_code == 403
 
 
-def test_what_was_set_before_stands_in_the_log_and_in_the_report(table: Path) -> None:
+def test_what_was_set_before_stands_in_the_log_and_in_the_report(few: Path) -> None:
     """Opened otherwise a second time is said too; opened as before is not."""
     for share in ("0.5", "0.5", "0.25"):
-        with served(*words(table), "--coups", "12", "--share", share):
+        with served(*words(few), "--coups", "12", "--share", share):
             pass
-    report = reported(table)
+    report = reported(few)
     assert [(each["coups"], each["share"]) for each in report["set"]] == [(12, 0.5), (12, 0.25)]
     assert report["open"] == 12
     assert len(report["coups"]) == 12
@@ -319,14 +337,14 @@ def test_coups_are_grouped_by_dealer_deck_hour_and_light(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("more", [["--share", "2"], ["--coups", "-1"]])
-def test_terms_that_make_no_sense_are_refused(table: Path, more: list[str]) -> None:
+def test_terms_that_make_no_sense_are_refused(few: Path, more: list[str]) -> None:
     """Before anything is served."""
-    assert main(["accept", "open", *words(table), *more]) == 2
+    assert main(["accept", "open", *words(few), *more]) == 2
 
 
-def test_table_without_broker_and_without_a_recording_is_refused(table: Path) -> None:
+def test_table_without_broker_and_without_a_recording_is_refused(few: Path) -> None:
     """Answers could get to no reader."""
-    assert main(["accept", "open", str(table / "table.toml")]) == 2
+    assert main(["accept", "open", str(few / "table.toml")]) == 2
 
 
 def test_plan_says_how_many_coups_it_takes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,12 +75,24 @@ class Machine:
         return sum(path.is_file() for path in folder_of(self.path).rglob("*"))
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play two shoes at a table, once; return its folder."""
+    folder = tmp_path_factory.mktemp("played")
+    machine = Machine(folder)
+    with machine.journal:
+        machine.journal.start(NOON, "b1", ())
+        machine.journal.take(list(play(75)))
+        machine.journal.tidy(NOON)
+    return folder
+
+
 @pytest.fixture(name="machine")
-def _machine(tmp_path: Path) -> Iterator[Machine]:
+def _machine(played: Path, tmp_path: Path) -> Iterator[Machine]:
     """Give a machine on which a table has run for two shoes."""
+    shutil.copytree(played, tmp_path, dirs_exist_ok=True)
     machine = Machine(tmp_path)
-    machine.journal.start(NOON, "b1", ())
-    machine.journal.take(list(play(75)))
+    machine.journal.start(NOON, "b2", ())
     machine.journal.tidy(NOON)
     with machine.journal:
         yield machine

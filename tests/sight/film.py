@@ -6,7 +6,6 @@ it as the networks see a table, picture by picture.
 
 from __future__ import annotations
 
-import copy
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -297,14 +296,14 @@ class Eye:
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self._seen: dict[bytes, tuple[list[Prop], Pose | None, tuple[Detection, ...]]] = {}
-        self._mouths: dict[bytes, NDArray[np.float32]] = {}
+        self._seen: dict[int, tuple[list[Prop], Pose | None, tuple[Detection, ...]]] = {}
+        self._mouths: dict[int, NDArray[np.float32]] = {}
 
     def remember(self, image: Image) -> None:
         """Keep what lies on the stage while this picture shows it."""
-        stage, key = self.stage, image.tobytes()
+        stage, key = self.stage, zlib.crc32(image)
         boxes = (*stage.detections(), *stage.hands())
-        self._seen[key] = (copy.deepcopy(stage.props), stage.hand, boxes)
+        self._seen[key] = ([replace(prop) for prop in stage.props], stage.hand, boxes)
         self._mouths[key] = stage.mouth()
 
     def window(self, _: Points, width: int, height: int) -> Window:
@@ -313,7 +312,7 @@ class Eye:
 
     def glance(self, image: Image, least: float, _: Window | None = None) -> tuple[Detection, ...]:
         """Return the boxes in the picture."""
-        return tuple(box for box in self._seen[image.tobytes()][2] if box.score >= least)
+        return tuple(box for box in self._seen[zlib.crc32(image)][2] if box.score >= least)
 
     def outlined(self, _: Image, boxes: Sequence[Detection]) -> Sequence[Detection]:
         """Return the boxes as they are."""
@@ -321,9 +320,9 @@ class Eye:
 
     def classify(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Read the faces in the picture, in equal pictures equally."""
-        key = image.tobytes()
+        key = zlib.crc32(image)
         self.stage.props, self.stage.hand, _ = self._seen[key]
-        self.stage.rng = np.random.default_rng(zlib.crc32(key))
+        self.stage.rng = np.random.default_rng(key)
         return self.stage.classify(image, quads)
 
     def models(self) -> ModelSet:
@@ -333,7 +332,7 @@ class Eye:
 
     def mouth(self, image: Image) -> NDArray[np.float32]:
         """Return the values of the mouth's network in the picture."""
-        return self._mouths[image.tobytes()]
+        return self._mouths[zlib.crc32(image)]
 
 
 class EyeOfMouth:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,15 @@ from vision.wire.form import unproven
 from vision.wire.messages import Message
 
 NOW = 1_800_000_000_000
-BOOT = json.loads(said(PLAYS["clean"]().events)[0].payload)["boot"]
+
+
+@cache
+def told(name: str) -> tuple[Message, ...]:
+    """Return what a table says of a play."""
+    return tuple(said(PLAYS[name]().events))
+
+
+BOOT = json.loads(told("clean")[0].payload)["boot"]
 PREFIX = "casino/house/table/7/"
 
 
@@ -77,7 +86,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 @pytest.mark.parametrize("name", PLAYS)
 def test_messages_in_any_order_and_twice_are_archived_once(engine: Engine, name: str) -> None:
     """Repeats, results that overtake, a crash between two batches: the rows are the same."""
-    messages = said(PLAYS[name]().events)
+    messages = told(name)
     undisturbed = open_archive(MEMORY)
     Writer(undisturbed).take(received(messages))
     draw = random.Random(name)
@@ -97,7 +106,7 @@ def test_messages_in_any_order_and_twice_are_archived_once(engine: Engine, name:
 
 def test_message_that_never_came_is_missing_until_it_is_sent_again(engine: Engine) -> None:
     """Every number that did not come is known, pictures and cleared topics apart."""
-    messages = said(PLAYS["overdraw"]().events)
+    messages = told("overdraw")
     lost = {message.seq for message in messages[10:14]}
     writer = Writer(engine)
     writer.take(received(message for message in messages if message.seq not in lost))
@@ -112,7 +121,7 @@ def test_message_that_never_came_is_missing_until_it_is_sent_again(engine: Engin
 
 def test_message_of_an_older_term_is_kept_apart(engine: Engine) -> None:
     """A reader that was fenced off and wakes up makes no row of record."""
-    status, *others = said(PLAYS["clean"]().events)
+    status, *others = told("clean")
     writer = Writer(engine, pairs={"7": unproven})
     writer.take(received([with_fields(status, term=1)]))
     writer.take(received([with_fields(one, term=2, boot="b2") for one in others[:20]]))
@@ -133,9 +142,7 @@ def test_message_of_an_older_term_is_kept_apart(engine: Engine) -> None:
 def test_term_that_nobody_signed_is_kept_apart_and_moves_nothing(engine: Engine) -> None:
     """A forged term keeps no true message out, also where it is the first that is heard."""
     good = f"{1:016x}:{1:0128x}"
-    true = [
-        with_fields(m, term=1, term_proof=good) for m in said(PLAYS["clean"]().events) if m.payload
-    ]
+    true = [with_fields(m, term=1, term_proof=good) for m in told("clean") if m.payload]
     writer = Writer(engine, pairs={"7": lambda term, proof: proof == f"{term:016x}:{term:0128x}"})
     for term in (99, 2, 1):
         proof = {"term_proof": good if term > 1 else f"{0:016x}:{0:0128x}"}
@@ -149,7 +156,7 @@ def test_term_that_nobody_signed_is_kept_apart_and_moves_nothing(engine: Engine)
 
 def test_term_that_was_forgotten_keeps_nothing_apart(engine: Engine) -> None:
     """A pair that begins again at term 1 is archived from its first message on."""
-    first, *others = said(PLAYS["clean"]().events)
+    first, *others = told("clean")
     Writer(engine, pairs={"7": unproven}).take(received([with_fields(first, term=9)]))
     overtaken = received([with_fields(others[0], term=1)])
     writer = Writer(engine, pairs={"7": unproven})
@@ -164,7 +171,7 @@ def test_term_that_was_forgotten_keeps_nothing_apart(engine: Engine) -> None:
 
 def test_numbers_that_begin_again_are_another_numbering(engine: Engine) -> None:
     """A table whose log was lost is not taken for one that repeats itself."""
-    messages = said(PLAYS["clean"]().events)
+    messages = told("clean")
     writer = Writer(engine)
     writer.take(received(messages))
     writer.take(received(with_fields(m, boot="b9") if m.payload else m for m in messages))
@@ -174,7 +181,7 @@ def test_numbers_that_begin_again_are_another_numbering(engine: Engine) -> None:
 
 def test_last_will_is_kept_beside_the_message_whose_number_it_has(engine: Engine) -> None:
     """That a reader vanished is in the archive, though it has no number of its own."""
-    messages = said(PLAYS["clean"]().events)
+    messages = told("clean")
     writer = Writer(engine)
     writer.take(received(messages))
     newest = max(message.seq for message in messages if message.topic.endswith("status"))
@@ -192,7 +199,7 @@ def test_last_will_is_kept_beside_the_message_whose_number_it_has(engine: Engine
 def test_message_of_no_form_is_kept_apart(engine: Engine, payload: bytes) -> None:
     """Whatever the bytes are, they stop nothing and are not lost."""
     writer = Writer(engine)
-    good = said(PLAYS["clean"]().events)
+    good = told("clean")
     bad = Received("house", "7", "coup/result", payload, NOW)
     writer.take([*received(good[:5]), bad, *received(good[5:])])
     assert writer.counts["unread"] == 1
@@ -202,7 +209,7 @@ def test_message_of_no_form_is_kept_apart(engine: Engine, payload: bytes) -> Non
 
 def test_message_without_a_field_is_kept_apart_and_not_asked_for_again(engine: Engine) -> None:
     """What a newer reader says otherwise is kept, and its number has come."""
-    messages = said(PLAYS["clean"]().events)
+    messages = told("clean")
     place = next(n for n, m in enumerate(messages) if m.topic.endswith("coup/result"))
     content = json.loads(messages[place].payload)
     del content["punto"]
@@ -240,7 +247,7 @@ def with_fields(message: Message, **fields: object) -> Message:
 def test_odd_message_costs_the_archive_only_itself(engine: Engine, name: str) -> None:
     """It is kept apart, and the results before and behind it are there, after a restart too."""
     topic, payload = ODD[name]
-    good = received(said(PLAYS["clean"]().events))
+    good = received(told("clean"))
     writer = Writer(engine)
     writer.take([*good[:9], Received("house", "7", topic, payload, NOW), *good[9:]])
     assert len(rows(engine, tables.coup)) == 5
@@ -264,7 +271,7 @@ def test_message_that_the_database_refuses_costs_only_itself(
 
     monkeypatch.setattr(writing, "row_of", holed)
     writer = Writer(engine)
-    writer.take(received(said(PLAYS["clean"]().events)))
+    writer.take(received(told("clean")))
     apart = rows(engine, tables.apart)
     there = len(rows(engine, tables.coup))
     assert there + len(apart) == 5, [row["why"] for row in apart]
@@ -277,7 +284,7 @@ def test_database_that_is_away_blames_no_message(
 ) -> None:
     """The batch is given again as it was, and nothing of it is kept apart."""
     writer = Writer(engine)
-    good = received(said(PLAYS["clean"]().events))
+    good = received(told("clean"))
 
     def away(*_: object) -> None:
         raise OperationalError("", {}, Exception("gone"))
@@ -294,7 +301,7 @@ def test_database_that_is_away_blames_no_message(
 
 def test_true_result_is_there_though_a_false_one_of_no_form_took_its_number(engine: Engine) -> None:
     """What was kept apart under a number keeps the true message of that number out of nothing."""
-    good = said(PLAYS["clean"]().events)
+    good = told("clean")
     place = next(n for n, m in enumerate(good) if m.topic.endswith("coup/result"))
     content = json.loads(good[place].payload)
     del content["banco"]
@@ -307,7 +314,7 @@ def test_second_text_of_a_number_is_kept_as_a_conflict(
     engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A forged result that came first does not hide that the true one came."""
-    good = said(PLAYS["clean"]().events)
+    good = told("clean")
     place = next(n for n, m in enumerate(good) if m.topic.endswith("coup/result"))
     forged = with_fields(good[place], winner="banco")
     writer = Writer(engine)
@@ -335,7 +342,7 @@ def test_order_says_whether_the_table_took_it(engine: Engine) -> None:
 def test_term_at_a_table_of_one_reader_keeps_nothing_apart(engine: Engine) -> None:
     """One false `health` with a term silences no table, after a restart neither."""
     Writer(engine).take([health(99, term=99)])
-    good = received(said(PLAYS["clean"]().events))
+    good = received(told("clean"))
     for start in range(0, len(good), 20):
         Writer(engine).take(good[start : start + 20])
     assert len(rows(engine, tables.coup)) == 5
@@ -350,7 +357,7 @@ def health(seq: int, **fields: object) -> Received:
 
 def test_false_number_makes_no_gap_once_the_reader_has_spoken(engine: Engine) -> None:
     """The next `health` mends what a false one, or a false message, has named."""
-    messages = said(PLAYS["clean"]().events)
+    messages = told("clean")
     writer = Writer(engine)
     newest = max(message.seq for message in messages)
     writer.take([*received(messages), health(10**9)])
@@ -364,7 +371,7 @@ def test_false_number_makes_no_gap_once_the_reader_has_spoken(engine: Engine) ->
 
 def test_false_run_takes_the_gaps_of_the_true_one_from_nobody(engine: Engine) -> None:
     """What begins another numbering is the table's only while the reader itself says so."""
-    messages = said(PLAYS["clean"]().events)
+    messages = told("clean")
     lost = {message.seq for message in messages[10:14]}
     writer = Writer(engine)
     writer.take(received(m for m in messages if m.seq not in lost))
@@ -376,7 +383,7 @@ def test_false_run_takes_the_gaps_of_the_true_one_from_nobody(engine: Engine) ->
 
 def test_message_sent_again_that_is_of_no_form_is_asked_for_no_more(engine: Engine) -> None:
     """A table that has nothing better is not asked for ever."""
-    messages = said(PLAYS["clean"]().events)
+    messages = told("clean")
     odd = with_fields(messages[3], schema=2)
     writer = Writer(engine)
     writer.take(received([*messages[:3], *messages[4:]]))

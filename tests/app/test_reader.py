@@ -318,13 +318,16 @@ def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
 
 
 def test_demo_in_a_terminal_leaves_its_pages_open_until_ctrl_c(
+    start: TableConfig,
     film: tuple[Path, Eye],
-    eyes: ModelSet,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """When the shoe is over, what happened in it can still be looked up."""
-    dealt = demo.DemoFilm(film[0], {"frames": 323, "fps": FPS, "coups": []})
+    shutil.copy(film[0] / "table.toml", tmp_path)
+    (tmp_path / "frames").symlink_to(start.camera.source)
+    dealt = demo.DemoFilm(tmp_path, {"frames": 45, "fps": FPS, "coups": []})
     looked = []
 
     def look_and_press_ctrl_c() -> None:

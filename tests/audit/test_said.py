@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -15,14 +16,20 @@ from vision.storage.log import MESSAGES, _sum, messages_from
 from vision.wire.messages import Message
 
 
-@pytest.fixture(name="log")
-def _log(tmp_path: Path) -> Path:
-    """Give the log of two shoes, with all messages unsent, as after a time without a broker."""
-    path = tmp_path / "t.sqlite"
-    with journal_of(path, 1) as journal:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the log of two shoes, with all messages unsent, as after a time without a broker."""
+    folder = tmp_path_factory.mktemp("made")
+    with journal_of(folder / "t.sqlite", 1) as journal:
         journal._link = None
         journal.take(list(play(75)))
-    return path
+    return folder
+
+
+@pytest.fixture(name="log")
+def _log(made: Path, tmp_path: Path) -> Path:
+    """Give a copy of that log."""
+    return Path(shutil.copytree(made, tmp_path / "log")) / "t.sqlite"
 
 
 def forge(log: Path, seq: int, old: str, new: str) -> None:

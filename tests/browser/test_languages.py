@@ -26,6 +26,7 @@ from vision.floor.archive.questions import QUESTIONS, Asked, ask
 from vision.floor.archive.writer import Writer
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
+SETTLED_MS = 1500  # after which a page has asked for all that it shows
 VISION = Path(__file__).parents[2] / "vision"
 WORDS = json.loads((VISION / "board/pages/words/en.json").read_text("utf-8"))
 # Written alike in every language: names, units, formats and what a house calls its own things.
@@ -80,19 +81,44 @@ def house(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[d
         reader.hang_up()
 
 
-def entered(house: dict[str, Any], who: str, path: str, ready: str) -> Screen:
-    """Open a page of the house, as somebody, and wait until it shows something."""
-    screen = Screen(house["browser"].new_context().new_page())
-    page = screen.page
+@pytest.fixture(scope="module")
+def pages(house: dict[str, Any]) -> Iterator[dict[str, Screen]]:
+    """Open every page of the house, one beside the other, so that all settle at once."""
+    contexts = {who: logged_in(house, who) for who, *_ in PAGES.values()}
+    opened = {name: Screen(contexts[who].new_page()) for name, (who, *_) in PAGES.items()}
+    for name, (_, path, ready) in PAGES.items():
+        show(opened[name].page, house["url"] + path, ready)
+    opened["shoe"].page.wait_for_timeout(SETTLED_MS)
+    yield opened
+    for context in contexts.values():
+        context.close()
+
+
+def logged_in(house: dict[str, Any], who: str) -> Any:
+    """Return a browser's context in which somebody is logged in, or nobody."""
+    context = house["browser"].new_context()
     if who:
+        page = context.new_page()
         page.goto(f"{house['url']}login")
         page.fill("#name", who)
         page.fill("#password", PASSWORD)
         page.click("#enter")
         page.wait_for_url(lambda there: "login" not in there, timeout=30000)
-    page.goto(house["url"] + path)
+        page.close()
+    return context
+
+
+def show(page: Any, address: str, ready: str) -> None:
+    """Go to a page and wait until it shows something."""
+    page.goto(address)
     page.wait_for_selector(ready, timeout=30000)
-    page.wait_for_timeout(1500)
+
+
+def entered(house: dict[str, Any], who: str, path: str, ready: str) -> Screen:
+    """Open a page of the house alone, as somebody, and wait until it shows something."""
+    screen = Screen(logged_in(house, who).new_page())
+    show(screen.page, house["url"] + path, ready)
+    screen.page.wait_for_timeout(SETTLED_MS)
     return screen
 
 
@@ -103,18 +129,17 @@ def foreign(page: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page_has_no_text_outside_the_table_of_words(name: str, house: dict[str, Any]) -> None:
+def test_page_has_no_text_outside_the_table_of_words(name: str, pages: dict[str, Screen]) -> None:
     """In a Chinese house no page shows, labels or hints at anything in Latin letters but names."""
-    screen = entered(house, *PAGES[name])
-    page = screen.page
+    page = pages[name].page
+    page.bring_to_front()
     if name == "shoe":
         for coup in page.locator("#history summary").all():
             coup.click()
-        page.wait_for_timeout(1500)
+        page.wait_for_timeout(SETTLED_MS)
     assert page.get_attribute("html", "lang") == "zh"
     assert foreign(page) == set()
-    assert screen.complaints == []
-    page.context.close()
+    assert pages[name].complaints == []
 
 
 def test_pages_of_an_acceptance_have_no_text_outside_the_table_of_words(

@@ -405,8 +405,8 @@ def test_pages_show_no_code_of_a_fault(enter: Enter, screen: Screen, reader: Rea
         shown.append((enter(name, path), path))
     with reader.beating():
         screen.live(reader)
+        screen.page.wait_for_timeout(1500)  # in which every page goes on
         for each, path in shown:
-            each.page.wait_for_timeout(1500)
             if "history" in path:
                 each.page.click("summary:has-text('Coup 2')", timeout=20000)
                 each.page.wait_for_selector("details[open] table")

@@ -41,7 +41,7 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
-from vision.sight.following.places import LEAST_SCORE, PlacePatches, slot_corners, watched
+from vision.sight.following.places import PlacePatches, TableBoxes, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, PartGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -52,9 +52,12 @@ from vision.sight.reading.faces import FaceReader
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]
 # patience_s`. Shorter costs time only; longer, and a single bad picture decides.
 CHECK_EVERY_MS = 500
-# For so long, ms, boxes that were found stand while nothing changes where they are looked for.
-# Longer, and a card that the detector overlooks once is missed for so long; shorter costs time.
-SAME_MS = 300
+# For so long, ms, boxes that were found stand where nothing changes. Longer, and a card that the
+# detector overlooks, or a change too slight for the thumbnail, is missed for so long; shorter costs
+# time.
+SAME_MS = 1000
+# The same while a card is to be read: each box is a little another, and so is the look.
+READING_MS = 300
 
 
 def layout_of(config: TableConfig) -> Image | None:
@@ -111,16 +114,14 @@ class SightPipeline:
         view = config.view.table_view()
         self._camera = config.camera
         self._look_every_ms = 1000 / config.models.looks_per_s
-        self._detector = models.detector
         self._gate = MotionGate()
         self._mouth = MouthSight(view, models.mouth)
         self._size = (self._camera.width, self._camera.height)
-        self._window = self._detector.window(watched(view), *self._size)
         self._mouth_gate = PartGate(WatchedPart(self._gate, mouth_outline(view), self._size))
         self._area = WatchedPart(self._gate, watched(view), self._size)
         self._slots = WatchedPart(self._gate, slot_corners(view), self._size)
-        self._found: tuple[Detection, ...] = ()
-        self._found_at = 0
+        self._boxes = TableBoxes(models.detector, view, self._size)
+        self._looked_at = -SAME_MS  # when all of it was looked at
         self._mouth_values = np.zeros(0, np.float32)
         self._patches = PlacePatches(view)
         self._face_check = FaceCheck(models.classifier, view)
@@ -213,23 +214,32 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        found = self._boxes(frame)
+        found = self._look_for_boxes(frame)
         checked = self._face_check(frame, found)
         self._fresh_looks += checked.looks
         return Sight(frame.image, checked.detections, self._patches(frame.image))
 
-    def _boxes(self, frame: Frame) -> tuple[Detection, ...]:
+    def _look_for_boxes(self, frame: Frame) -> tuple[Detection, ...]:
         """Return what the detector finds; what has not changed since it looked shows the same.
 
-        While no card is on its way and all are read, a hand beside the slots says nothing.
+        While no card is on its way and all are read, a hand beside the slots says nothing; while
+        one is to be read, a change anywhere is a reason to look at all.
         """
-        part = self._area if self._follower.waiting else self._slots
-        if part.changed() or not 0 <= frame.at - self._found_at < SAME_MS:
-            self._found = self._detector.glance(frame.image, LEAST_SCORE, self._window)
-            self._found_at = frame.at
-            self._area.keep()
-            self._slots.keep()
-        return self._found
+        parts: tuple[WatchedPart, ...] = (self._area, self._slots)
+        change = (self._area if self._follower.waiting else self._slots).change()
+        reading = self._follower.faces.waiting
+        is_old = not 0 <= frame.at - self._looked_at < (READING_MS if reading else SAME_MS)
+        if is_old or (reading and change is not None):
+            self._looked_at = frame.at
+            self._boxes.look(frame.image)
+        elif change is not None:
+            parts = parts if self._follower.waiting else (self._slots,)
+            self._boxes.renew(frame.image, change)
+        else:
+            parts = ()
+        for part in parts:
+            part.keep()
+        return self._boxes.found
 
     def _drawn(self, at: int, sight: Sight, events: Sequence[Event]) -> SightView:
         hands = tuple(box for box in sight.boxes if box.kind is Kind.HAND)

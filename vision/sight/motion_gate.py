@@ -67,9 +67,9 @@ class MotionGate:
         """The thumbnail of the frame taken last; an empty one before the first."""
         return np.zeros((0, 0), np.float32) if self._before is None else self._before
 
-    def differs(self, one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
-        """Whether two pieces of thumbnails differ anywhere, be it by their light only."""
-        return bool(self._local(np.abs(one - other)).max(initial=0.0) > self._least)
+    def differing(self, one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return the cells where two pieces of thumbnails differ, be it by their light only."""
+        return np.asarray(self._local(np.abs(one - other)) > self._least)
 
     def moving(self, frame: Frame) -> bool:
         """Take the next frame; return whether the detector should look at it."""
@@ -135,16 +135,28 @@ class WatchedPart:
     def __init__(self, gate: MotionGate, outline: Points, size: tuple[int, int]) -> None:
         """Watch what a gate is shown within an outline (n x 2 px) of pictures of that size."""
         self._gate = gate
-        self._outline = outline / np.asarray(size, np.float32)
+        self._size = np.asarray(size, np.float32)
+        self._outline = outline / self._size
         self._cells = np.s_[0:0, 0:0]
         self._kept: NDArray[np.float32] | None = None
 
-    def changed(self) -> bool:
-        """Whether the frame that the gate took last differs there from the one that was kept."""
+    def change(self) -> Points | None:
+        """Return where the frame taken last differs from the one that was kept, `None` if nowhere.
+
+        Two opposite corners (2 x 2 px) of what holds all of it.
+        """
         now, kept = self._gate.thumbnail, self._kept
         if kept is None or kept.shape != now.shape:
-            return True
-        return self._gate.differs(kept[self._cells], now[self._cells])
+            whole = self._outline * self._size
+            return np.stack([whole.min(axis=0), whole.max(axis=0)])
+        rows, columns = self._cells
+        cells = np.argwhere(self._gate.differing(kept[rows, columns], now[rows, columns]))
+        if not len(cells):
+            return None
+        # A cell stands for the mean of itself and the ones above and to the left of it.
+        first = np.array((rows.start, columns.start))
+        found = np.stack([first + cells.min(axis=0) - 1, first + cells.max(axis=0) + 1])
+        return np.asarray(found[:, ::-1] * (self._size / now.shape[::-1]), np.float32)
 
     def keep(self) -> None:
         """Keep how it looks in the frame that the gate took last."""
@@ -169,7 +181,7 @@ class PartGate:
 
     def due(self, at: int) -> bool:
         """Return whether to look at the frame that the gate took last, at `at` ms."""
-        if self._part.changed():
+        if self._part.change() is not None:
             self._stirred_at = at
         stirred = 0 <= at - self._stirred_at < STIRRED_MS
         if not stirred and 0 <= at - self._looked_at < QUIET_MS:

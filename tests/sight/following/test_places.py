@@ -7,15 +7,16 @@ import pytest
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
-from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.detector import Detection, Detector, Kind, Window
 from vision.sight.following.places import (
     EDGES,
     PATCH,
     SYMBOLS,
     ElsewhereWatch,
     PlaceWatch,
+    TableBoxes,
 )
-from vision.sight.geometry.plane import Homography, Points, TableView
+from vision.sight.geometry.plane import Homography, Image, Points, TableView
 
 SIDE = 100.0
 
@@ -94,3 +95,83 @@ def test_card_at_rest_outside_the_slots_is_seen_elsewhere(view: TableView) -> No
     assert not seen[-1]
     inside = [_box(view, Slot.PUNTO_1, Kind.FACE), Detection(_area(703, 53), Kind.BACK, 0.9)]
     assert not any(watch.look(inside, at) for at in range(20_000, 22_000, 200))
+
+
+# --- boxes that are looked for where the picture changed -----------------------------------------
+
+
+class Table(Detector):
+    """A detector that sees what lies on a table: cards that are whole, of hands what shows."""
+
+    def __init__(self, lying: list[Detection]) -> None:
+        super().__init__(lambda tensor: tensor, sizes=(900,))
+        self.lying, self.windows = lying, list[Window]()
+
+    def glance(
+        self, image: Image, least: float, window: Window | None = None
+    ) -> tuple[Detection, ...]:
+        """Return what lies there and has the score."""
+        assert window is not None
+        self.windows.append(window)
+        low, high = np.float32(window[:2]), np.float32(window[2:])
+        found = []
+        for box in self.lying:
+            cut = np.clip(box.quad, low, high)
+            if box.kind is not Kind.HAND and np.array_equal(cut, box.quad):
+                found.append(box)
+            elif box.kind is Kind.HAND and (np.ptp(cut, axis=0) > 0).all():
+                found.append(Detection(cut, box.kind, box.score))
+        return tuple(found)
+
+
+def _seen(boxes: TableBoxes) -> set[tuple[Kind, tuple[float, ...]]]:
+    return {(box.kind, tuple(box.quad.ravel().tolist())) for box in boxes.found}
+
+
+def _change(*boxes: Detection) -> Points:
+    quads = np.concatenate([box.quad for box in boxes])
+    return np.stack([quads.min(axis=0), quads.max(axis=0)])
+
+
+IMAGE = np.zeros((400, 900, 3), np.uint8)
+
+
+def test_boxes_are_looked_for_where_the_picture_changed(view: TableView) -> None:
+    """A card that is turned is seen as by a look at all, and little of the picture is looked at."""
+    table = Table([_box(view, slot, Kind.BACK) for slot in Slot])
+    boxes = TableBoxes(table, view, (900, 400))
+    boxes.look(IMAGE)
+    table.lying[0] = _box(view, Slot.PUNTO_1, Kind.FACE)
+    boxes.renew(IMAGE, _change(table.lying[0]))
+    renewed = _seen(boxes)
+    boxes.look(IMAGE)
+    assert renewed == _seen(boxes)
+    part, whole = (right - left for left, _, right, _ in table.windows[1:])
+    assert part < whole / 2
+
+
+def test_hand_is_found_all_along_where_its_end_moved(view: TableView) -> None:
+    """What rests of an arm covers the slots still."""
+    arm = np.array([[100, 0], [560, 0], [560, 200], [100, 200]], np.float32)
+    table = Table([Detection(arm, Kind.HAND, 0.9)])
+    boxes = TableBoxes(table, view, (900, 400))
+    boxes.look(IMAGE)
+    longer = np.array([[100, 0], [580, 0], [580, 200], [100, 200]], np.float32)
+    table.lying = [Detection(longer, Kind.HAND, 0.9)]
+    boxes.renew(IMAGE, np.array([[560, 0], [580, 200]], np.float32))
+    renewed = _seen(boxes)
+    boxes.look(IMAGE)
+    assert renewed == _seen(boxes)
+
+
+@pytest.mark.parametrize("moved", [-4.0, 4.0])
+def test_card_at_the_edge_of_a_change_is_found_once(view: TableView, moved: float) -> None:
+    """Its box is a little another at each look, and now within what changed, now beside it."""
+    card = _box(view, Slot.BANCO_2, Kind.FACE)
+    table = Table([card])
+    boxes = TableBoxes(table, view, (900, 400))
+    boxes.look(IMAGE)
+    left = float(card.quad[:, 0].min()) + (1 if moved > 0 else -1)
+    table.lying = [Detection(card.quad + np.float32([moved, 0]), Kind.FACE, 0.8)]
+    boxes.renew(IMAGE, np.array([[left - 60, 60], [left, 90]], np.float32))
+    assert len(boxes.found) == 1

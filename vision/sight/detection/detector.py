@@ -282,17 +282,22 @@ class Detector:
         """Return how many pixels of the network's input a pixel of such a picture becomes."""
         return self._sizes[0] / max(width, height)
 
-    def window(self, points: Points, width: int, height: int) -> Window:
-        """Return the part of such pictures that shows some points (n x 2 px), in whole strides."""
+    def window(
+        self, points: Points, width: int, height: int, within: Window | None = None
+    ) -> Window:
+        """Return the part of such pictures that shows some points (n x 2 px), in whole strides.
+
+        It lies `within` another part, where one is given.
+        """
         stride = STRIDE / self.scale(width, height)
-        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        low, high = bounds(points)
         # Never less than was asked for: a stride is more than a card, which would be cut.
-        strides = np.ceil(np.ptp(points, axis=0) / stride)
+        strides = np.ceil((high - low) / stride)
         # Even sides: a picture is halved many times quicker where both halves are alike.
-        whole, side = np.array([width, height]), (strides * stride).astype(int) // 2 * 2
-        side = np.minimum(side, whole)
-        low = np.clip(middle - side / 2, 0, whole - side).astype(int) // 2 * 2
-        left, top, right, bottom = (int(edge) for edge in (*low, *(low + side)))
+        first, last = np.array(within or (0, 0, width, height)).reshape(2, 2)
+        side = np.minimum((strides * stride).astype(int) // 2 * 2, last - first)
+        begin = np.clip((low + high - side) / 2, first, last - side).astype(int) // 2 * 2
+        left, top, right, bottom = (int(edge) for edge in (*begin, *(begin + side)))
         return left, top, right, bottom
 
     def glance(
@@ -309,6 +314,12 @@ class Detector:
         hands = found.kinds == HAND
         cards = found.of(~hands)
         return (*cards.surest(self._overlap), *found.of(hands).surest(self._overlap))
+
+    def once(self, found: Sequence[Detection]) -> tuple[Detection, ...]:
+        """Return those that no surer one overlaps, of cards and then of hands."""
+        hands = [box for box in found if box.kind is Kind.HAND]
+        cards = [box for box in found if box.kind is not Kind.HAND]
+        return (*suppress(cards, self._overlap), *suppress(hands, self._overlap))
 
     def _outlines(self, image: Image, found: list[Detection]) -> tuple[Detection, ...]:
         kept = suppress(found, self._overlap)
@@ -384,6 +395,11 @@ class Detector:
             return list(found)
         quads = self._corners(image, [d.quad for d in found])
         return [replace(d, quad=quad) for d, quad in zip(found, quads, strict=True)]
+
+
+def bounds(points: Points) -> Points:
+    """Return the corners (2 x 2: left, top; right, bottom) of what holds n x 2 points upright."""
+    return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
 def joined(found: Sequence[Boxes]) -> Boxes:

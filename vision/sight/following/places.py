@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
-from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.detector import Detection, Detector, Kind, bounds
 from vision.sight.geometry.plane import (
     Cutter,
     Image,
@@ -41,6 +41,10 @@ APART_MM, RESTS_MM = 55.0, 8.0
 # The detector looks at the slots and the mouth, and so far about them, mm: a card beside a slot is
 # whole. Less, and such cards are cut; at 200 mm a look costs half as much again.
 ABOUT_MM = 100.0
+# By so many pixels two boxes of one card that did not move may differ. Less, and at the edge of
+# what changed both the old one and the new one are dropped; more looks where nothing is new.
+JITTER_PX = 8.0
+OUTWARD = np.array([[-1], [1]], np.float32)  # what `bounds` grow by
 # What is taken for a card so surely (0 to 1), and rests for so long but no longer, ms, came to lie
 # there; what has lain for longer is chips or print. A box not seen for the last time is forgotten.
 SURE, LAIN_MS, FURNITURE_MS, FORGOTTEN_MS = 0.7, 400, 15_000, 60_000
@@ -279,3 +283,55 @@ def watched(view: TableView) -> Points:
 def slot_corners(view: TableView) -> Points:
     """Return the corners of all slots in the picture (n x 2 px)."""
     return view.homography.to_px(np.concatenate([*view.slots.values()]).astype(np.float32))
+
+
+def card_length(view: TableView) -> float:
+    """Return the longest that a card in any slot is in the picture, px."""
+    length = max(view.card_mm)
+    middles = np.array([area.mean(axis=0) for area in view.slots.values()], np.float32)
+    ends = middles + np.array([[[length, 0]], [[0, length]]], np.float32)
+    there = view.homography.to_px(middles)
+    return max(float(np.hypot(*(view.homography.to_px(way) - there).T).max()) for way in ends)
+
+
+# --- where cards and hands are -------------------------------------------------------------------
+
+
+class TableBoxes:
+    """The boxes of cards and hands round slots and mouth, looked for where the picture changed.
+
+    `found` are the last ones.
+    """
+
+    def __init__(self, detector: Detector, view: TableView, size: tuple[int, int]) -> None:
+        """Look at pictures of that size (width, height, px)."""
+        self._detector, self._size = detector, size
+        self._window = detector.window(watched(view), *size)
+        self._reach = card_length(view)
+        self.found: tuple[Detection, ...] = ()
+
+    def look(self, image: Image) -> None:
+        """Look at all of it."""
+        self.found = self._detector.glance(image, LEAST_SCORE, self._window)
+
+    def renew(self, image: Image, change: Points) -> None:
+        """Look again where boxes may be others after a change.
+
+        `change` is two opposite corners (2 x 2 px) of what holds all that changed since the last
+        look. What meets it lies whole within a card's length of it; a hand is looked for all along
+        where one was.
+        """
+        near = change + JITTER_PX * OUTWARD
+        hands = [b.quad for b in self.found if b.kind is Kind.HAND and _meets(b.quad, near)]
+        area = bounds(np.concatenate([change, *hands]))
+        seen = area + JITTER_PX * OUTWARD
+        part = self._detector.window(seen + self._reach * OUTWARD, *self._size, self._window)
+        now = self._detector.glance(image, LEAST_SCORE, part)
+        kept = (box for box in self.found if not _meets(box.quad, area))
+        self.found = self._detector.once([*(box for box in now if _meets(box.quad, seen)), *kept])
+
+
+def _meets(quad: Points, area: Points) -> bool:
+    """Whether the upright box round a quad shares anything with an area (2 x 2 px)."""
+    low, high = bounds(quad)
+    return bool((low < area[1]).all() and (high > area[0]).all())

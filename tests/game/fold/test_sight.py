@@ -629,3 +629,47 @@ def test_last_word_counts(told: list[tuple[int, list[object], bool, str]]) -> No
     alerts = [tracked.alert for tracked in dealer.table.coup.alerts]
     still = {alert.code for alert in alerts if alert.state is AlertState.RAISED}
     assert not still & {"REVIEW", "WRONG_HAND", "OVER_P3_STAND", "UNREAD"}
+
+
+# --- the cards that are out of the shoe ----------------------------------------------------------
+
+
+@st.composite
+def beliefs(draw: st.DrawFn) -> list[tuple[CoupSeen, ...]]:
+    """Return what sight tells picture by picture: it changes its mind of the last two coups."""
+    life, slot = st.sampled_from([*Life, LYING, LYING]), st.sampled_from([*Slot, None])
+    pictures: list[tuple[CoupSeen, ...]] = []
+    counts, decided, now = [0, 0, 0], 0, 1_000_000
+    for _ in range(draw(st.integers(3, 12))):
+        begun = sum(map(bool, counts))
+        changed = draw(st.integers(decided, min(begun, 2)))
+        counts[changed] = draw(st.integers(1 if changed in {0, decided} else 0, 6))
+        decided, now = decided or int(counts[2] > 0), now + 400
+        told = list(pictures[-1][:decided] if pictures else ())
+        order = 1 + sum(counts[:decided])
+        for coup, number in enumerate(counts[decided:], 1 + decided):
+            words = (f"-:{draw(st.sampled_from(['-', '9c', '?']))}" for _ in range(number))
+            cards = [seen_card(n, word, draw(life)) for n, word in enumerate(words, order)]
+            placed = [c if c.life is OUT else replace(c, slot=draw(slot)) for c in cards]
+            told.append(CoupSeen(now, coup, tuple(placed)))
+            order += number
+        pictures.append(tuple(told))
+    return pictures
+
+
+@pytest.mark.parametrize("burn", [BurnKind.NONE, BurnKind.VALUE])
+@given(pictures=beliefs())
+@settings(max_examples=150, deadline=None)
+def test_cards_out_of_the_shoe_are_those_of_its_coups(
+    burn: BurnKind, pictures: list[tuple[CoupSeen, ...]]
+) -> None:
+    """However sight changes its mind: as many are out as it says now, and none was missed."""
+    dealer = table(Rules(burn=BurnRule(burn)))
+    for told in pictures:
+        for event in told:
+            dealer.tell(event)
+        out = sum(card.life is not RETURNED for event in told for card in event.cards)
+        assert (dealer.table.shoe.out, dealer.table.shoe.missed) == (out, 0)
+        shoes = dealer.all(ShoeChanged)
+        assert not shoes or shoes[-1].missed == 0
+    assert all(shoe.missed >= 0 for shoe in dealer.all(ShoeChanged))

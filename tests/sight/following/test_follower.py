@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from vision.game.rules import Dealing, Rules
 from vision.sight.detection.detector import Kind
 from vision.sight.following.follower import Follower, Resumed, Sight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
+from vision.sight.following.world import BACK, HAND, World
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.faces import FaceReader
 
@@ -125,6 +127,21 @@ def test_card_is_out_before_it_lies_and_lies_before_it_is_read() -> None:
     assert [card.slot for card in told].index(Slot.PUNTO_1) > 0
     assert told[-1].card == SIX[0]
     assert told[-1].confidence >= 1 - 1e-5
+
+
+def test_coup_that_proves_to_be_none_is_taken_back() -> None:
+    """A card was believed to have left for the next coup; it did not, and is told of no more."""
+    table = desk()
+    table.play(deal_coup(table.stage, FIVE, UP))
+    accounts, decoder = table.follower.accounts, table.follower.decoder
+    lies = max(decoder.worlds, key=lambda world: decoder.worlds[world]).state
+    drawn = decoder.procedure.state(((HAND, BACK, None),))
+    for next_one in (0.99, 0.01, 0.01):
+        worlds = {World(2, lies, drawn): next_one, World(1, None, lies): 1 - next_one}
+        accounts.decoder = SimpleNamespace(worlds=worlds)  # type: ignore[assignment]
+        table.play(table.stage.wait(40))
+    told = [e.cards for e in table.said if isinstance(e, CoupSeen) and e.coup == 2]
+    assert [[card.order for card in cards] for cards in told] == [[6], []]
 
 
 def test_cut_card_is_told_once_and_is_no_card_of_the_coup() -> None:

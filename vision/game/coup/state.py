@@ -200,6 +200,11 @@ class Shoe(NamedTuple):
         """How many cards are out of the shoe, those that left unseen included."""
         return self.last - self.back
 
+    @property
+    def missed(self) -> int:
+        """How many numbers of cards were skipped: until a coup's change is told of the next one."""
+        return self.gone - self.out
+
 
 NO_SHOE = Shoe("")
 

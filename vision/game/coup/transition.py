@@ -133,7 +133,7 @@ class Transition:
                 shoe=shoe.name,
                 decks=table.rules.decks,
                 out=shoe.out,
-                missed=shoe.gone - shoe.out,
+                missed=shoe.missed,
                 coups=coups,
                 burned=len(shoe.burned),
                 burn_due=shoe.burn_due,

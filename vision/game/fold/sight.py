@@ -89,6 +89,7 @@ def _replace(
     coup = _with_cards(transition, before, event, cards)
     if coup == before:
         return
+    missed = transition.shoe.missed
     if _left_since(before, coup):
         transition.pass_table_deadlines((Deadline.NEXT_CARD,))
         before = transition.pass_coup_deadlines(before, (Deadline.NEXT_CARD,))
@@ -108,7 +109,8 @@ def _replace(
     if gone:
         transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
         transition.pass_table_deadlines((Deadline.SETTLEMENT,))
-    if not before.cards or len(coup.cards) < len(before.cards):
+    fewer = len(coup.cards) < len(before.cards)
+    if not before.cards or fewer or transition.shoe.missed != missed:
         transition.report_shoe()
 
 
@@ -312,6 +314,7 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
 def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> None:
     """Put these cards in place of those of the burn that sight counted as this coup."""
     shoe, coup, gate = transition.shoe, transition.coup, transition.rules.confidence_gate
+    was = burn = Coup(0, event.at, event.at)
     first = min((card.order for card in event.cards), default=0)
     earlier = tuple(card for card in shoe.burned if card.order < first)
     before = shoe.burned[len(earlier) :]
@@ -321,8 +324,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     )
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)
-        _count(transition, coup, coup._replace(back=()), _Changed(coup.cards, ()))
-        before = (*before, *coup.cards)
+        was, before = coup, (*before, *coup.cards)
         transition.coup = coup = None
     elif after == before:
         return
@@ -336,8 +338,8 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
         burn_sight=event.coup,
         sight=max(shoe.sight, event.coup),
     )
-    burn, changed = Coup(0, event.at, event.at), _Changed(before, after)
-    _count(transition, burn, burn, changed)
+    changed = _Changed(before, after)
+    _count(transition, was, burn, changed)
     _report_cards(transition, 0, changed)
     recount(transition, None, *changed)
     if not burning:
@@ -356,23 +358,28 @@ class _Changed(NamedTuple):
 
 
 def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -> None:
-    """Count the cards that are out of the shoe."""
+    """Count the cards that are out of the shoe.
+
+    A coup with a card more shares a number with the next one until that is told of anew: a number
+    counts once.
+    """
     same = before.first == after.first and before.back == after.back
     if same and _orders(cards.old) == _orders(cards.new):
         return
-    table, shoe = transition.table, transition.shoe
-    orders = [card.order for card in shoe.burned]
-    for coup in table.latest:
-        orders += [coup.first - 1, *coup.back, *[card.order for card in coup.cards]]
-    last = max(orders, default=0)
-    more = _seen(cards.new) - _seen(cards.old)
-    back = len(after.back) - len(before.back)
-    if more or back or last != shoe.last:
+    shoe, coups = transition.shoe, transition.table.latest
+    others = [card for card in shoe.burned if card not in cards.new]
+    others += [card for coup in coups for card in coup.cards if coup.number != after.number]
+    returned = [order for coup in coups for order in coup.back if coup.number != after.number]
+    out, back = _tally([*others, *cards.new], [*returned, *after.back])
+    had, had_back = _tally([*others, *cards.old], [*returned, *before.back])
+    orders = [card.order for card in (*others, *cards.new)] + [*returned, *after.back]
+    last = max(orders, default=coups[0].first - 1 if coups else 0)
+    if out != had or back != had_back or last != shoe.last:
         transition.shoe = shoe._replace(
             last=last,
-            out=shoe.out + more,
-            back=shoe.back + back,
-            ended=shoe.ended and more <= 0,
+            out=shoe.out + out - had,
+            back=shoe.back + back - had_back,
+            ended=shoe.ended and out <= had,
         )
 
 
@@ -381,8 +388,10 @@ def _orders(cards: Iterable[DealtCard]) -> list[tuple[int, str]]:
     return [(card.order, card.marks.fate) for card in cards]
 
 
-def _seen(cards: Iterable[DealtCard]) -> int:
-    return len([card for card in cards if card.order > 0 and card.marks.fate != "carried"])
+def _tally(cards: Iterable[DealtCard], back: Iterable[int]) -> tuple[int, int]:
+    """Return how many numbers are of cards seen to leave, how many of cards back and no others."""
+    seen = {card.order for card in cards if card.order > 0 and card.marks.fate != "carried"}
+    return len(seen), len(set(back) - seen)
 
 
 def _report_cards(transition: Transition, number: int, cards: _Changed) -> None:

@@ -224,11 +224,15 @@ def _lay_at(place: int) -> int:
 
 
 class Accounts:
-    """The coup that runs and the one before it until it is decided, from a decoder's worlds."""
+    """The coup that runs and the one before it until it is decided, from a decoder's worlds.
+
+    `withdrawn` are those that proved to be none at the last step, without cards.
+    """
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
         self.open: list[Account] = []
+        self.withdrawn: list[Account] = []
 
     def take(self, at: int, *, looked: bool) -> list[Account]:
         """Take the worlds as they are at a time, ms; return the coups that are decided now.
@@ -253,8 +257,9 @@ class Accounts:
             states = coups.get(account.coup, {})
             if states and (looked or account.counts(states) != len(account.cards)):
                 account.take(at, states)
+        self.withdrawn = []
         while len(self.open) > 1 and not self.open[-1].cards:
-            self.open.pop()  # what seemed to be the next coup was none
+            self.withdrawn.append(self.open.pop())
         return self._decided(at)
 
     def _decided(self, at: int) -> list[Account]:

@@ -245,9 +245,11 @@ class Follower:
             return events
         events += self._at_lip(at, mouth)
         decided = self.accounts.take(at, looked=sight is not None)
-        for account in (*decided, *self.accounts.open):
+        for account in (*decided, *self.accounts.open, *self.accounts.withdrawn):
             if account.coup > self._muted:
                 events += self._say(at, account, decided=account in decided)
+        for account in self.accounts.withdrawn:
+            self._told.pop(account.coup, None)
         for account in decided:
             self.faces.forget(account.coup)
             told = self._told.pop(account.coup, None)

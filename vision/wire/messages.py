@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
@@ -42,7 +43,8 @@ from vision.record.facts import (
 
 Content = dict[str, object]
 
-DEEPEST = 200  # coups drawn in one go: each asks for those before it, and Python limits how deep
+# The roads drawn last, of a few tables: those of the next message have a coup more.
+_DRAWN: deque[Roads] = deque(maxlen=8)
 SCHEMA = 1  # the version of the contract, in every message
 # What every message has of itself.
 ENVELOPE = ("schema", "table", "boot", "seq", "at", "term", "term_proof")
@@ -320,14 +322,12 @@ def _roads_of(changed: CoupsChanged) -> Roads:
         for result in changed.coups
         if result.winner is not None
     ]
-    for end in range(DEEPEST, len(coups), DEEPEST):
-        _drawn(tuple(coups[:end]))
-    return _drawn(tuple(coups))
-
-
-@lru_cache(maxsize=8)  # a few tables, each with the shoe so far: a coup is drawn once
-def _drawn(coups: tuple[RoadCoup, ...]) -> Roads:
-    return _drawn(coups[:-1]).add(coups[-1]) if coups else empty_roads()
+    drawn = [roads for roads in tuple(_DRAWN) if roads.coups == tuple(coups[: len(roads.coups)])]
+    roads = max(drawn, key=lambda roads: len(roads.coups), default=empty_roads())
+    for coup in coups[len(roads.coups) :]:
+        roads = roads.add(coup)
+    _DRAWN.append(roads)
+    return roads
 
 
 def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:

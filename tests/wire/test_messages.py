@@ -71,7 +71,6 @@ from vision.record.codec import (
 )
 from vision.record.facts import Fact, Hold, Medium, Nonce, Person, Register
 from vision.wire.messages import (
-    DEEPEST,
     Message,
     MessageStream,
     answer,
@@ -311,7 +310,7 @@ def test_roads_leave_out_void_and_held_coups() -> None:
 
 def test_roads_of_a_corrected_shoe_are_those_of_a_new_one() -> None:
     """Whatever was drawn before, also of a shoe that is longer than any."""
-    winners = [(Winner.PUNTO, Winner.BANCO)[number % 7 % 2] for number in range(2 * DEEPEST)]
+    winners = [(Winner.PUNTO, Winner.BANCO)[number % 7 % 2] for number in range(400)]
     for each in (winners, [Winner.BANCO, *winners[1:]]):
         coups = tuple(result(coup=coup, winner=winner) for coup, winner in enumerate(each, 1))
         (payload,) = said(CoupsChanged(NOON, "s1", coups))

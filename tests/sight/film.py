@@ -306,9 +306,13 @@ class Eye:
         self._seen[key] = ([replace(prop) for prop in stage.props], stage.hand, boxes)
         self._mouths[key] = stage.mouth()
 
-    def window(self, _: Points, width: int, height: int) -> Window:
+    def window(self, _: Points, width: int, height: int, __: Window | None = None) -> Window:
         """Return the whole picture."""
         return 0, 0, width, height
+
+    def once(self, found: Sequence[Detection]) -> tuple[Detection, ...]:
+        """Return the boxes as they are."""
+        return tuple(found)
 
     def glance(self, image: Image, least: float, _: Window | None = None) -> tuple[Detection, ...]:
         """Return the boxes in the picture."""

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -288,10 +289,12 @@ Reads = Mapping[int, int]
 
 
 def _heaviest(parts: Parts, most: int) -> Parts:
-    """Return the parts with the most weight, so many at most."""
+    """Return the parts with the most weight, so many at most, and the best lawful one."""
     if len(parts) <= most:
         return parts
-    return dict(sorted(parts.items(), key=lambda part: -part[1])[:most])
+    ranked = sorted(parts.items(), key=lambda part: -part[1])
+    lawful = (part for part in ranked if is_lawful(World(*part[0])))
+    return dict([*ranked[:most], *islice(lawful, 1)])
 
 
 class Decoder:

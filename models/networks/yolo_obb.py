@@ -1,7 +1,7 @@
 """The detector's network and trainer, and the ones it is compared with: ultralytics' own, quicker.
 
-Convolutions run in bfloat16 while training where there is no GPU, twice as fast on processors that
-have it; losses and evaluation stay in 32 bits. A module of its own, since checkpoints name it.
+Convolutions run in bfloat16 while training, twice as fast on processors that have it; losses and
+evaluation stay in 32 bits. A module of its own, since checkpoints name it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ AVERAGED = 0.998
 
 
 class Quick(BaseModel):
-    """A YOLO whose layers train in bfloat16 on a CPU."""
+    """A YOLO whose layers train in bfloat16."""
 
     def predict(self, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Return what the parent returns, in 32 bits."""
-        quick = self.training and x.device.type == "cpu"
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=quick):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=self.training):
             output = super().predict(x, *args, **kwargs)  # type: ignore[no-untyped-call]
-        return _in_full(output) if quick else output
+        return _in_full(output) if self.training else output
 
 
 class QuickOBB(Quick, OBBModel):

@@ -73,7 +73,7 @@ def boxed(
     )
     centred = (corners * 2 - 1 - shift[:, None]).transpose(1, 2)
     inside = torch.linalg.solve(linear, centred).transpose(1, 2) / 2 + 0.5
-    return seen, (inside - torch.from_numpy(NOMINAL)).reshape(count, 8)
+    return seen, (inside - torch.tensor(NOMINAL)).reshape(count, 8)
 
 
 class Training(Loop):

@@ -1,8 +1,7 @@
 """The training loop of our own networks: what the classifier and the corner finder share.
 
 Takes steps for a given time, keeps a running average of the weights, saves as it goes. Uses a GPU
-if there is one; on a CPU convolutions run in bfloat16, which is twice as fast on processors that
-have it.
+if there is one; convolutions run in bfloat16, twice as fast on processors that have it.
 """
 
 from __future__ import annotations
@@ -41,12 +40,15 @@ class Loop(ABC):
         self.optimiser = torch.optim.AdamW(
             self.net.parameters(), lr=arguments.rate, weight_decay=0.02
         )
-        self.generator = torch.Generator().manual_seed(arguments.seed)
+        self.generator = torch.Generator(self.device).manual_seed(arguments.seed)
         self.steps = 0
 
     @abstractmethod
     def batch(self) -> tuple[Tensor, Tensor]:
-        """Return pictures (N x 3 x H x W, RGB, 0 to 1) and what the network should answer."""
+        """Return pictures (N x 3 x H x W, RGB, 0 to 1) and what the network should answer.
+
+        What it makes with `generator` is made on the run's device.
+        """
 
     @abstractmethod
     def loss(self, found: Tensor, truth: Tensor) -> Tensor:
@@ -60,12 +62,13 @@ class Loop(ABC):
         """Take one step at a share (0 to 1) of the time; return its loss."""
         for group in self.optimiser.param_groups:
             group["lr"] = self.arguments.rate * schedule(share, self.steps)
-        pictures, truth = self.batch()
-        pictures = pictures.to(self.device).contiguous(memory_format=torch.channels_last)
+        with self.device:
+            pictures, truth = self.batch()
+        pictures = pictures.contiguous(memory_format=torch.channels_last)
         self.net.train()
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.device.type == "cpu"):
+        with torch.autocast(self.device.type, torch.bfloat16):
             found = self.net(pictures)
-        loss = self.loss(found.float(), truth.to(self.device))
+        loss = self.loss(found.float(), truth)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)

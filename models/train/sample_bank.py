@@ -55,26 +55,30 @@ class Bank:
         return len(self._places())
 
     def sample(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Return `count` random stored pictures (N x 3 x H x W, RGB, 0 to 1) and labels."""
-        stored = self._places()
-        chosen = torch.randint(len(stored), (count,), generator=generator).numpy()
-        return self._tensors(stored[chosen])
+        """Return `count` random stored pictures (N x 3 x H x W, RGB, 0 to 1) and labels.
+
+        They are on the generator's device.
+        """
+        stored, device = self._places(), generator.device
+        chosen = torch.randint(len(stored), (count,), generator=generator, device=device)
+        return self._tensors(stored[chosen.cpu().numpy()], device)
 
     def slice(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
         """Return the stored pictures of a range of places, as `sample` does."""
         places = np.arange(start, min(stop, self.capacity))
-        return self._tensors(places[self._filled[places] > 0])
+        return self._tensors(places[self._filled[places] > 0], torch.device("cpu"))
 
     def _places(self) -> NDArray[np.intp]:
         # A copy first: makers fill places while they are counted.
         return np.flatnonzero(np.array(self._filled))
 
-    def _tensors(self, places: NDArray[np.intp]) -> tuple[Tensor, Tensor]:
-        pictures = np.ascontiguousarray(self._pictures[places][..., ::-1].transpose(0, 3, 1, 2))
-        labels = torch.from_numpy(np.array(self._labels[places]))
+    def _tensors(self, places: NDArray[np.intp], device: torch.device) -> tuple[Tensor, Tensor]:
+        # Bytes travel to the device, where they become numbers: a fourth of the way's cost.
+        pictures = torch.from_numpy(np.array(self._pictures[places])).to(device)
+        labels = torch.from_numpy(np.array(self._labels[places])).to(device)
         if not labels.is_floating_point():
             labels = labels.long()
-        return torch.from_numpy(pictures).float() / 255, labels
+        return pictures.flip(3).permute(0, 3, 1, 2).contiguous().float() / 255, labels
 
 
 def fill(

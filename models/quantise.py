@@ -62,11 +62,11 @@ METHODS = {
     "entropy": CalibrationMethod.Entropy,
 }
 # The networks that are quantised. The mouth's takes 0.2 ms: nothing is to be gained there.
-NETWORKS = ("detector", "stills", "corners", "classifier")
+NETWORKS = ("detector", "corners", "classifier")
 # How many layers of convolutions at the end stay in 32 bits, with all that follows: what comes out
 # of a detector's last one are boxes to a fraction of a pixel, and scores. More is slower; fewer
 # moves corners.
-WHOLE_LAYERS = {"detector": 1, "stills": 1}
+WHOLE_LAYERS = {"detector": 1}
 # The operations that are done in 8 bits; the others (attention, softmax) stay whole.
 OPERATIONS = ["Add", "Concat", "Conv", "MaxPool", "Mul", "Relu", "Resize", "Sigmoid", "Split"]
 # How much worse each figure may be than in 32 bits, in its own unit; more than the noise of the
@@ -145,14 +145,12 @@ def calibration(shown: Iterator[Image]) -> Inputs:
     inputs = Inputs()
     runs = {name: onnx_runner(SHIPPED / f"{name}.onnx", threads=1)[1] for name in NETWORKS}
     corners = CornerFinder(inputs.kept("corners", runs["corners"]))
-    finders = [
-        Detector(inputs.kept(name, runs[name]), threshold=LEAST_SCORE, corners=outlines)
-        for name, outlines in (("detector", corners), ("stills", None))
-    ]
+    finder = Detector(
+        inputs.kept("detector", runs["detector"]), threshold=LEAST_SCORE, corners=corners
+    )
     classify = Classifier(inputs.kept("classifier", runs["classifier"]))
     for image in shown:
-        found, _ = (finder(image) for finder in finders)
-        classify(image, [card.quad for card in found if card.kind is not Kind.CUT])
+        classify(image, [card.quad for card in finder(image) if card.kind is not Kind.CUT])
     return inputs
 
 
@@ -236,7 +234,7 @@ def last_layers(model: onnx.ModelProto, layers: int) -> list[str]:
 
 def figures(name: str, model: Path, count: int) -> Figures:
     """Return what a file is measured to do on held-out stills."""
-    if name in ("detector", "stills"):
+    if name == "detector":
         settings = detector_score.SETTINGS
         _, run = onnx_runner(model, threads=1)
         detector = Detector(run, threshold=settings["threshold"], overlap=settings["overlap"])

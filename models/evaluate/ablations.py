@@ -23,7 +23,7 @@ from models.train.classifier import RUNS, Training, bank_of, export, make, measu
 from models.train.loop import parser
 from models.train.real_photographs import COPIES, crops_of
 from models.train.sample_bank import Bank, fill
-from vision.inference.load import open_models, packaged
+from vision.inference.load import for_pictures
 from vision.sight.detection.classifier import CROP_SIZE
 
 # Numbers of designs trained on.
@@ -91,7 +91,7 @@ def stock(variant: Variant, size: int) -> Bank:
 
 def halves(folder: Path) -> tuple[Bank, Bank]:
     """Return crops of photographs: one card for training, the next one for measuring, in turn."""
-    found = list(crops_of(folder, open_models(packaged("stills"), threads=1)))
+    found = list(crops_of(folder, for_pictures(threads=1)))
     banks = []
     for half in (0, 1):
         mine = [crop for i, crop in enumerate(found) if i // COPIES % 2 == half]

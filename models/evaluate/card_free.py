@@ -20,7 +20,7 @@ from datasets.render.paint import Image
 from datasets.training.scene import SEED_FAMILY, bare
 from models.evaluate.photographs import pictures as pictures_in
 from models.train.real_photographs import labels_of
-from vision.inference.load import ModelSet, open_models, packaged
+from vision.inference.load import ModelSet, for_pictures, open_models
 from vision.pictures import open_picture
 from vision.sight.detection.detector import Kind
 from vision.sight.stills.reader import StillCard, read_still
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--detector", type=Path, help="another detector, for both")
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
-    reading = open_models(arguments.detector or packaged("stills"), threads=1)
+    reading = for_pictures(arguments.detector, threads=1)
     table = open_models(arguments.detector, threads=1)
     source = beside_cards(arguments.photographs) if arguments.photographs else pictures()
     found = count(itertools.islice(source, arguments.pictures), reading, table)

@@ -22,7 +22,7 @@ import onnxruntime as ort
 from datasets.training.scene import Label, Still, stills
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, print_or_ship
-from vision.sight.detection.detector import KINDS, Detection, Detector, Kind
+from vision.sight.detection.detector import KINDS, Detection, Detector
 from vision.sight.geometry.plane import Image, overlap
 
 # Seed of the held-out stills: another one than any training's.
@@ -36,22 +36,6 @@ WIDTHS_PX = (0, 14, 20, 30, 45, 70, 1000)
 # What ships in the card. Threshold and overlap were chosen by trying: a lower threshold finds more
 # covered cards and more false ones.
 SETTINGS = {"size_px": SIZE, "threshold": 0.4, "overlap": 0.6}
-# What is said of each detector in its card, by the name of its file.
-CARDS: dict[str, dict[str, Any]] = {
-    "detector": {
-        "task": "cards with oriented boxes",
-        "network": "YOLO11n, oriented boxes, 4 classes",
-        "recipe": "python -m models.train.detector",
-        "labels": [str(kind) for kind in KINDS],
-    },
-    "stills": {
-        "task": "cards in single pictures, with oriented boxes; for tables there is detector.onnx, "
-        "which knows hands",
-        "network": "YOLO11n, oriented boxes, 3 classes",
-        "recipe": "python -m models.train.detector --pictures",
-        "labels": [str(kind) for kind in KINDS if kind is not Kind.HAND],
-    },
-}
 LICENCE = (
     "AGPL-3.0: trained with ultralytics, whose owner holds that weights trained with it are "
     "under the same licence; see the README for what that means and how to put in another"
@@ -173,16 +157,14 @@ def main() -> None:
     parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
-    name = arguments.onnx.stem
-    if name not in CARDS:
-        parser.error(
-            f"{arguments.onnx}: is it for tables or pictures? Name it {' or '.join(CARDS)}"
-        )
     tables = measure(arguments.onnx, arguments.stills)
-    command = f"python -m models.evaluate.detector models/{name}.onnx --stills {arguments.stills}"
+    command = f"python -m models.evaluate.detector --stills {arguments.stills}"
     card = {
-        "name": name,
-        **CARDS[name],
+        "name": "detector",
+        "task": "cards and hands with oriented boxes, at tables and in single pictures",
+        "network": "YOLO11n, oriented boxes, 4 classes",
+        "recipe": "python -m models.train.detector",
+        "labels": [str(kind) for kind in KINDS],
         "licence": LICENCE,
         "trained": arguments.trained,
         "input": "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32",

@@ -23,7 +23,7 @@ import numpy as np
 
 from models.evaluate.classifier import Outcome, calibration_error
 from vision.game.cards import Card
-from vision.inference.load import open_models, packaged
+from vision.inference.load import for_pictures
 
 COLUMNS = ("right", "wrong", "abstained", "missed", "false", "back_read_as_face", "named")
 # Narrower cards are counted apart: what a table camera gives is wider.
@@ -120,7 +120,7 @@ def width_of(line: str, read: dict[str, int]) -> float:
 
 def looks_at(source: Path) -> Outcome:
     """Classify every crop of a source whose folders are named by card."""
-    models = open_models(packaged("stills"), threads=1)
+    models = for_pictures(threads=1)
     found: list[tuple[float, int, int]] = []
     for folder in sorted((source / "crops").iterdir()):
         truth = Card.parse(folder.name)

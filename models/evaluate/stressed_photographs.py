@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from models.evaluate.photographs import pictures
 from models.train.real_photographs import APART, agreement, covered_share, labels_of
 from vision.game.cards import Card
-from vision.inference.load import ModelSet, open_models, packaged
+from vision.inference.load import ModelSet, for_pictures
 from vision.pictures import open_picture
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Image, Points, overlap, rectify
@@ -378,7 +378,7 @@ def main() -> None:
     parser.add_argument("--sheets", type=Path, help="keep pictures with mistakes in this folder")
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
-    models = open_models(packaged("stills"), threads=1)
+    models = for_pictures(threads=1)
     paths = pictures(arguments.source)[arguments.first :: arguments.every]
     heaps = Heaps(list(faces_of(arguments.faces)) if arguments.faces else [])
     shots = [s for path in paths if (s := taken(path, arguments.source, models)) is not None]

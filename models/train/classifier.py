@@ -22,7 +22,7 @@ from models.train.loop import Loop, parser, train
 from models.train.real_photographs import crops_of
 from models.train.sample_bank import Bank, fill
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
-from vision.inference.load import open_models, packaged
+from vision.inference.load import for_pictures
 from vision.sight.detection.classifier import CROP_SIZE
 
 RUNS = Path("runs/classifier")
@@ -116,7 +116,7 @@ def bank_of(name: str, capacity: int, folder: Path | None = None) -> Bank:
 
 def real_bank(folder: Path) -> Bank:
     """Return a bank of all crops out of a folder of labelled photographs."""
-    found = list(crops_of(folder, open_models(packaged("stills"), threads=1)))
+    found = list(crops_of(folder, for_pictures(threads=1)))
     bank = bank_of(f"real-{folder.name}", len(found))
     fill(bank, found)
     return bank

@@ -2,13 +2,13 @@
 
 Stills are rendered once to disk, then a YOLO with oriented boxes is trained on them from nothing
 by ultralytics (AGPL-3.0: it is used here and for export alone). Uses a GPU if there is one.
-`--pictures` trains the detector of `shoe-reader read`: more cards on one another, no hands.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import cycle, product
@@ -25,7 +25,7 @@ from datasets.training.overhead import overhead
 from datasets.training.scene import Label, Still, overlaps, stills
 from models.networks.yolo_obb import Trainer
 from models.train.real_stills import Overlay, outlined, views
-from vision.inference.load import open_models, packaged
+from vision.inference.load import for_pictures
 from vision.sight.detection.detector import KINDS, Kind
 from vision.sight.geometry.plane import Image, Points, shared_area, shared_part
 
@@ -33,6 +33,8 @@ RUNS = Path("runs/detector")
 # The network is fully convolutional: it is trained on pieces of stills, with cards as large (in
 # pixels) as it will meet, at a third of the cost, and runs on whole ones.
 STILL, PIECE = 416, 256
+# Pieces in a step, without and with a GPU, which takes no longer for many; processes to read them.
+BATCH, WORKERS = (16, 256), max(1, (os.cpu_count() or 1) // 2 - 1)
 LEAST_IN_PIECE = 0.3
 NETWORK = "yolo11n-obb.yaml"
 INPUT = "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32"
@@ -47,22 +49,20 @@ def kind_of(label: Label) -> int:
 
 
 class Mix(NamedTuple):
-    """What a detector learns to tell, what it is shown by turns, and the class of a card."""
+    """What a detector learns to tell, what it is shown by turns, and the class of a card.
+
+    Every second still has cards on one another: two under one outline were what `read` missed most.
+    """
 
     kinds: Sequence[str]
-    shown: tuple[Callable[..., Iterator[Still]], ...] = (stills, overlaps, overhead)
+    shown: tuple[Callable[..., Iterator[Still]], ...] = (overlaps, stills, overlaps, overhead)
     class_of: Callable[[Label], int] = kind_of
 
 
-TABLES = Mix(KINDS)
-# In single pictures every second still has cards on one another: two under one outline were what
-# `read` missed most.
-PICTURES = Mix(
-    [kind for kind in KINDS if kind is not Kind.HAND], (overlaps, stills, overlaps, overhead)
-)
+MIX = Mix(KINDS)
 
 
-def make(folder: Path, split: str, *, first: int, count: int, mix: Mix = TABLES) -> None:
+def make(folder: Path, split: str, *, first: int, count: int, mix: Mix = MIX) -> None:
     """Render stills number `first` to `first + count`, five pieces each."""
     images, labels = folder / "images" / split, folder / "labels" / split
     images.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> Non
     """Add pieces of labelled photographs, and of these with further cards laid on theirs."""
     rng = np.random.default_rng(1)
     images, labels = folder / "images" / "train", folder / "labels" / "train"
-    models, cards = open_models(packaged("stills"), threads=1), Overlay(rng)
+    models, cards = for_pictures(threads=1), Overlay(rng)
     for number, shown in enumerate(outlined(photographs, models, part)):
         for laid, (image, quads) in enumerate((shown, cards.lay(*shown))):
             for view, (piece, moved) in enumerate(views(rng, image, quads, PIECE)):
@@ -92,7 +92,7 @@ def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> Non
                 cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
 
 
-def pieces(still: Still, mix: Mix = TABLES) -> Iterator[tuple[Image, list[str]]]:
+def pieces(still: Still, mix: Mix = MIX) -> Iterator[tuple[Image, list[str]]]:
     """Yield a still's four corners, and all of it made smaller: there large cards are whole."""
     cards = [(mix.class_of(label), label.quad) for label in still.labels]
     if Kind.HAND in mix.kinds:
@@ -107,7 +107,7 @@ def pieces(still: Still, mix: Mix = TABLES) -> Iterator[tuple[Image, list[str]]]
     yield np.asarray(whole, np.uint8), [line for line in lines if line]
 
 
-def mixed(seed: int, split: str, mix: Mix = TABLES) -> Iterator[Still]:
+def mixed(seed: int, split: str, mix: Mix = MIX) -> Iterator[Still]:
     """Yield stills for ever, those of the mix by turns."""
     shown = [
         make(seed + number * TURN, split=split, size=(STILL, STILL))
@@ -133,13 +133,13 @@ def line_of(number: int, corners: Points, x: int, y: int) -> str:
     return f"{number} {numbers}"
 
 
-def make_all(folder: Path, *, train: int, held_out: int, makers: int, mix: Mix = TABLES) -> Path:
+def make_all(folder: Path, *, train: int, held_out: int, makers: int) -> Path:
     """Render both parts in `makers` processes; return their description."""
     share = train // makers
     jobs = [("train", i * share, share) for i in range(makers)] + [("test", 0, held_out)]
     with multiprocessing.Pool(makers) as pool:
-        pool.starmap(_make, [(folder, *job, mix) for job in jobs])
-    return describe(folder, mix.kinds)
+        pool.starmap(_make, [(folder, *job) for job in jobs])
+    return describe(folder)
 
 
 def describe(folder: Path, classes: Sequence[str] = KINDS) -> Path:
@@ -153,9 +153,9 @@ def describe(folder: Path, classes: Sequence[str] = KINDS) -> Path:
     return path
 
 
-def _make(folder: Path, split: str, first: int, count: int, mix: Mix) -> None:
+def _make(folder: Path, split: str, first: int, count: int) -> None:
     cv2.setNumThreads(1)
-    make(folder, split, first=first, count=count, mix=mix)
+    make(folder, split, first=first, count=count)
 
 
 def train(
@@ -177,12 +177,14 @@ def train(
         imgsz=PIECE,
         epochs=arguments.epochs,
         time=arguments.minutes / 60,
-        batch=64 if gpu else 16,
-        # One step of the optimiser a batch: on a CPU there are few batches to waste.
-        nbs=64 if gpu else 16,
+        batch=BATCH[gpu],
+        # One step of the optimiser a batch: there are few batches to waste.
+        nbs=BATCH[gpu],
         device=0 if gpu else "cpu",
-        workers=8 if gpu else 1,
-        amp=gpu,
+        workers=WORKERS,
+        # `Quick` sees to that.
+        amp=False,
+        deterministic=False,
         optimizer="AdamW",
         lr0=arguments.rate,
         lrf=0.02,
@@ -231,9 +233,6 @@ def main() -> None:
     parser.add_argument(
         "--stills", type=int, default=6_000, help="stills to train on, five pieces each"
     )
-    parser.add_argument(
-        "--pictures", action="store_true", help="train the detector of `read`: models/stills.onnx"
-    )
     parser.add_argument("--held-out", type=int, default=150, help="stills to stop by")
     parser.add_argument("--makers", type=int, default=2, help="processes that render")
     parser.add_argument("--minutes", type=float, default=75, help="how long to train")
@@ -248,19 +247,16 @@ def main() -> None:
         "--real", type=Path, help="labelled photographs to mix in: see real_stills.py"
     )
     arguments = parser.parse_args()
-    mix = PICTURES if arguments.pictures else TABLES
     data = arguments.data or make_all(
         arguments.folder,
         train=arguments.stills,
         held_out=arguments.held_out,
         makers=arguments.makers,
-        mix=mix,
     )
     if arguments.real:
         make_real(data.parent, arguments.real)
     if not arguments.data_only:
-        name = "stills" if arguments.pictures else "detector"
-        print(export(train(data, arguments), RUNS / f"{name}.onnx", mix.kinds))
+        print(export(train(data, arguments), RUNS / "detector.onnx"))
 
 
 if __name__ == "__main__":

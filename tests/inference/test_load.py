@@ -88,13 +88,6 @@ def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:
     assert hashes == {name: digest_of(name) for name in OUTPUT_NAMES}
 
 
-def test_open_eyes_for_single_pictures_gives_the_hash_of_their_detector() -> None:
-    """The detector for single pictures can be opened in the place of the table's."""
-    hashes = open_models(packaged("stills"), threads=1, runtime=WHOLE).hashes
-    assert hashes["stills"] == digest_of("stills")
-    assert "detector" not in hashes
-
-
 def eight_bit(folder: Path, made_from: str) -> tuple[Path, Path]:
     """Write a model and an 8-bit file that says what it was made from; return both paths."""
     model = put(folder, b"whole")

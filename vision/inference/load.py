@@ -106,10 +106,7 @@ class Model:
 
 
 def packaged(name: str) -> Path:
-    """Return the path of a model of the program's own: one of `OUTPUT_NAMES`, or `stills`.
-
-    `stills` is the detector for single pictures.
-    """
+    """Return the path of a model of the program's own: one of `OUTPUT_NAMES`."""
     inside = Path(str(files("vision"))) / "models" / f"{name}.onnx"
     return inside if inside.exists() else Path(__file__).parents[2] / "models" / f"{name}.onnx"
 
@@ -319,13 +316,8 @@ def for_pictures(
     threads: int,
 ) -> ModelSet:
     """Load the models for single pictures (`None`: the packaged ones), all in 32 bits."""
-    return open_models(
-        detector or packaged("stills"),
-        classifier or packaged("classifier"),
-        corners,
-        threads=threads,
-        runtime=Runtime(CPU, eight_bit=False),
-    )
+    whole = Runtime(CPU, eight_bit=False)
+    return open_models(detector, classifier, corners, threads=threads, runtime=whole)
 
 
 def _reading(detector: Detector, classifier: Classifier) -> Read:

@@ -41,7 +41,7 @@ from models.train import classifier as train_classifier
 from models.train import corners as train_corners
 from models.train import detector as train_detector
 from models.train.average import average, mean_of
-from models.train.detector import NETWORK, PICTURES, mixed, pieces
+from models.train.detector import NETWORK, Mix, mixed, pieces
 from models.train.sample_bank import Bank, fill
 from vision.inference.load import load_model
 from vision.sight.detection.classifier import Classifier
@@ -124,24 +124,22 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
     assert not exported.with_suffix(".toml").exists()
 
 
-@pytest.mark.parametrize(("name", "other"), [("detector", "stills"), ("stills", "detector")])
-def test_detector_measured_again_keeps_its_name_and_what_its_card_says_of_the_training(
-    name: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_detector_measured_again_keeps_what_its_card_says_of_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who only measures a shipped file cannot know how it was trained: the card still says it."""
-    for file in (f"{kind}.{suffix}" for kind in (name, other) for suffix in ("onnx", "toml")):
-        shutil.copy(SHIPPED / file, tmp_path)
+    for suffix in ("onnx", "toml"):
+        shutil.copy(SHIPPED / f"detector.{suffix}", tmp_path)
     monkeypatch.setattr(model_card, "SHIPPED", tmp_path)
     monkeypatch.setattr(
-        "sys.argv", ["measure_detector", str(tmp_path / f"{name}.onnx"), "--stills", "2", "--ship"]
+        "sys.argv", ["measure_detector", str(tmp_path / "detector.onnx"), "--stills", "2", "--ship"]
     )
-    before = tomllib.loads((SHIPPED / f"{name}.toml").read_text("utf-8"))
+    before = tomllib.loads((SHIPPED / "detector.toml").read_text("utf-8"))
     measure_detector.main()
-    after = tomllib.loads((tmp_path / f"{name}.toml").read_text("utf-8"))
+    after = tomllib.loads((tmp_path / "detector.toml").read_text("utf-8"))
     assert after["trained"] == before["trained"]
     assert after["labels"] == before["labels"]
     assert after["measured"]["stills"] == 2
-    assert (tmp_path / f"{other}.toml").read_bytes() == (SHIPPED / f"{other}.toml").read_bytes()
 
 
 @pytest.mark.nightly
@@ -227,15 +225,15 @@ def test_detector_trained_a_little_exports_to_the_same_network(tmp_path: Path) -
 
 
 @pytest.mark.nightly
-def test_detector_of_pictures_goes_on_from_what_ships(tmp_path: Path) -> None:
-    """Trained at next to no rate it finds what it found, and it knows no hands."""
-    train_detector.make(tmp_path / "data", "train", first=0, count=4, mix=PICTURES)
-    train_detector.make(tmp_path / "data", "test", first=0, count=1, mix=PICTURES)
-    data = train_detector.describe(tmp_path / "data", PICTURES.kinds)
-    shipped = SHIPPED / "stills.onnx"
+def test_detector_goes_on_from_what_ships(tmp_path: Path) -> None:
+    """Trained at next to no rate it finds what it found."""
+    train_detector.make(tmp_path / "data", "train", first=0, count=4)
+    train_detector.make(tmp_path / "data", "test", first=0, count=1)
+    data = train_detector.describe(tmp_path / "data")
+    shipped = SHIPPED / "detector.onnx"
     arguments = argparse.Namespace(minutes=0.1, epochs=1, resume=str(shipped), seed=1, rate=1e-7)
     checkpoint = train_detector.train(data, arguments, tmp_path)
-    exported = train_detector.export(checkpoint, tmp_path / "stills.onnx", PICTURES.kinds)
+    exported = train_detector.export(checkpoint, tmp_path / "detector.onnx")
     runs = [onnx_runner(path, threads=1)[1] for path in (shipped, exported)]
     for still in itertools.islice(stills(10, decks=OWN_DECKS), 4):
         before, after = (Detector(run)(still.image) for run in runs)
@@ -243,16 +241,14 @@ def test_detector_of_pictures_goes_on_from_what_ships(tmp_path: Path) -> None:
             assert max((overlap(one.quad, other.quad) for other in after), default=0) > 0.5
 
 
-def test_pictures_show_cards_on_one_another_every_second_time_and_no_hands() -> None:
-    """No two of the stills are the same, and a hand has no class of its own."""
-    shown = list(itertools.islice(mixed(3, "train", PICTURES), 4))
+def test_stills_differ_and_a_hand_has_its_class() -> None:
+    """No two of the stills are the same; of a mix without hands none is labelled."""
+    shown = list(itertools.islice(mixed(3, "train"), 4))
     assert not np.array_equal(shown[0].image, shown[2].image)
-    lines = [line for still in shown for _, labels in pieces(still, PICTURES) for line in labels]
-    assert {int(line.split()[0]) for line in lines} <= set(range(len(PICTURES.kinds)))
-    assert Kind.HAND not in PICTURES.kinds
     held = Still(shown[0].image, (), (shown[0].labels[0].quad,))
-    assert [labels for _, labels in pieces(held, PICTURES) if labels] == []
-    assert [labels for _, labels in pieces(held) if labels]
+    lines = [line for _, labels in pieces(held) for line in labels]
+    assert {int(line.split()[0]) for line in lines} == {KINDS.index(Kind.HAND)}
+    assert [labels for _, labels in pieces(held, Mix(KINDS[:-1])) if labels] == []
 
 
 def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:
@@ -269,11 +265,11 @@ def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:
 
 @pytest.mark.nightly
 def test_detector_of_fewer_kinds_is_taken_over() -> None:
-    """A file that knows no hands can be trained on: of its kinds the network says the same."""
+    """A file of one kind fewer can be trained on: of its kinds the network says the same."""
     scenes = [still.image for still in itertools.islice(stills(12, decks=OWN_DECKS), 4)]
     seen = np.concatenate([letterboxed(scene) for scene in scenes])
-    net = QuickOBB(NETWORK, nc=len(KINDS), verbose=False)  # type: ignore[no-untyped-call]
-    file = SHIPPED / "stills.onnx"
+    net = QuickOBB(NETWORK, nc=len(KINDS) + 1, verbose=False)  # type: ignore[no-untyped-call]
+    file = SHIPPED / "detector.onnx"
     _, infer = onnx_runner(file, threads=1)
     with torch.no_grad():
         said = restored(net, file, seen).eval()(torch.from_numpy(seen))[0].numpy()

@@ -90,7 +90,8 @@ def boxes(
         widest = WIDEST_PX / size * longest if number else longest
         if size not in kept:
             kept[size] = detector.boxes(image, (size,), threshold=THRESHOLD)
-        found += [box for box in kept[size] if short_side(box.quad) <= widest]
+        cards = (box for box in kept[size] if box.kind is not Kind.HAND)
+        found += [box for box in cards if short_side(box.quad) <= widest]
     faces = [box for box in found if box.kind is not Kind.CUT]
     return list(suppress(faces, SAME_BOX))[:MOST_TRIED]
 

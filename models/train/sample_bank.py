@@ -64,7 +64,7 @@ class Bank:
         return self._tensors(stored[chosen.cpu().numpy()], device)
 
     def slice(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
-        """Return the stored pictures of a range of places, as `sample` does."""
+        """Return the stored pictures of a range of places, as `sample` does, in main memory."""
         places = np.arange(start, min(stop, self.capacity))
         return self._tensors(places[self._filled[places] > 0], torch.device("cpu"))
 
@@ -73,7 +73,7 @@ class Bank:
         return np.flatnonzero(np.array(self._filled))
 
     def _tensors(self, places: NDArray[np.intp], device: torch.device) -> tuple[Tensor, Tensor]:
-        # Bytes travel to the device, where they become numbers: a fourth of the way's cost.
+        # Bytes travel to the device and become numbers there: a fourth as much to send.
         pictures = torch.from_numpy(np.array(self._pictures[places])).to(device)
         labels = torch.from_numpy(np.array(self._labels[places])).to(device)
         if not labels.is_floating_point():

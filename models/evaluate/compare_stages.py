@@ -58,8 +58,8 @@ def class_of(label: Label) -> int:
 def one_stage(arguments: argparse.Namespace) -> Ways:
     """Train the detector of all faces; return what names the cards of a picture, by input size."""
     for split, count in (("train", arguments.stills), ("test", 40)):
-        mix = detector.Mix(CLASSES, class_of=class_of)
-        detector.make(FOLDER, split, first=0, count=count, mix=mix)
+        classes = detector.Classes(CLASSES, class_of=class_of)
+        detector.make(FOLDER, split, first=0, count=count, classes=classes)
     arguments.resume, arguments.rate = SHIPPED / "detector.onnx", 0.0015
     data = detector.describe(FOLDER, CLASSES)
     checkpoint = detector.train(data, arguments, FOLDER)

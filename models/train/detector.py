@@ -39,7 +39,10 @@ LEAST_IN_PIECE = 0.3
 NETWORK = "yolo11n-obb.yaml"
 INPUT = "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32"
 SEED_FAMILY = {"train": 0, "test": 500_000}
-# Between the seeds of the streams of a mix, above any number of stills: no two show the same.
+# What it is shown by turns. Every second still has cards on one another: two under one outline were
+# what `read` missed most.
+SHOWN = (overlaps, stills, overlaps, overhead)
+# Between the seeds of these streams, above any number of stills: no two show the same.
 TURN = 1_000_000
 
 
@@ -48,29 +51,25 @@ def kind_of(label: Label) -> int:
     return KINDS.index(Kind(label.kind))
 
 
-class Mix(NamedTuple):
-    """What a detector learns to tell, what it is shown by turns, and the class of a card.
+class Classes(NamedTuple):
+    """What a detector learns to tell, and which of it a card is."""
 
-    Every second still has cards on one another: two under one outline were what `read` missed most.
-    """
-
-    kinds: Sequence[str]
-    shown: tuple[Callable[..., Iterator[Still]], ...] = (overlaps, stills, overlaps, overhead)
+    names: Sequence[str]
     class_of: Callable[[Label], int] = kind_of
 
 
-MIX = Mix(KINDS)
+CLASSES = Classes(KINDS)
 
 
-def make(folder: Path, split: str, *, first: int, count: int, mix: Mix = MIX) -> None:
+def make(folder: Path, split: str, *, first: int, count: int, classes: Classes = CLASSES) -> None:
     """Render stills number `first` to `first + count`, five pieces each."""
     images, labels = folder / "images" / split, folder / "labels" / split
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
     seed = SEED_FAMILY[split] + first
-    made = mixed(seed, split, mix)
+    made = mixed(seed, split)
     for number, still in zip(range(first, first + count), made, strict=False):
-        for part, (picture, labels_of) in enumerate(pieces(still, mix)):
+        for part, (picture, labels_of) in enumerate(pieces(still, classes)):
             name = f"{number:06d}_{part}"
             (labels / f"{name}.txt").write_text("\n".join(labels_of) + "\n", "utf-8")
             cv2.imwrite(str(images / f"{name}.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 92])
@@ -92,11 +91,11 @@ def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> Non
                 cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
 
 
-def pieces(still: Still, mix: Mix = MIX) -> Iterator[tuple[Image, list[str]]]:
+def pieces(still: Still, classes: Classes = CLASSES) -> Iterator[tuple[Image, list[str]]]:
     """Yield a still's four corners, and all of it made smaller: there large cards are whole."""
-    cards = [(mix.class_of(label), label.quad) for label in still.labels]
-    if Kind.HAND in mix.kinds:
-        cards += [(mix.kinds.index(Kind.HAND), quad) for quad in still.hands]
+    cards = [(classes.class_of(label), label.quad) for label in still.labels]
+    if Kind.HAND in classes.names:
+        cards += [(classes.names.index(Kind.HAND), quad) for quad in still.hands]
     for x, y in product((0, STILL - PIECE), repeat=2):
         lines = [line_of(number, quad, x, y) for number, quad in cards]
         piece = np.ascontiguousarray(still.image[y : y + PIECE, x : x + PIECE])
@@ -107,11 +106,11 @@ def pieces(still: Still, mix: Mix = MIX) -> Iterator[tuple[Image, list[str]]]:
     yield np.asarray(whole, np.uint8), [line for line in lines if line]
 
 
-def mixed(seed: int, split: str, mix: Mix = MIX) -> Iterator[Still]:
-    """Yield stills for ever, those of the mix by turns."""
+def mixed(seed: int, split: str) -> Iterator[Still]:
+    """Yield stills for ever, those of `SHOWN` by turns."""
     shown = [
         make(seed + number * TURN, split=split, size=(STILL, STILL))
-        for number, make in enumerate(mix.shown)
+        for number, make in enumerate(SHOWN)
     ]
     for stream in cycle(shown):
         yield next(stream)

@@ -41,7 +41,7 @@ from models.train import classifier as train_classifier
 from models.train import corners as train_corners
 from models.train import detector as train_detector
 from models.train.average import average, mean_of
-from models.train.detector import NETWORK, Mix, mixed, pieces
+from models.train.detector import NETWORK, Classes, mixed, pieces
 from models.train.sample_bank import Bank, fill
 from vision.inference.load import load_model
 from vision.sight.detection.classifier import Classifier
@@ -242,13 +242,13 @@ def test_detector_goes_on_from_what_ships(tmp_path: Path) -> None:
 
 
 def test_stills_differ_and_a_hand_has_its_class() -> None:
-    """No two of the stills are the same; of a mix without hands none is labelled."""
+    """No two of the stills are the same; without that class none is labelled."""
     shown = list(itertools.islice(mixed(3, "train"), 4))
     assert not np.array_equal(shown[0].image, shown[2].image)
     held = Still(shown[0].image, (), (shown[0].labels[0].quad,))
     lines = [line for _, labels in pieces(held) for line in labels]
     assert {int(line.split()[0]) for line in lines} == {KINDS.index(Kind.HAND)}
-    assert [labels for _, labels in pieces(held, Mix(KINDS[:-1])) if labels] == []
+    assert [labels for _, labels in pieces(held, Classes(KINDS[:-1])) if labels] == []
 
 
 def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:

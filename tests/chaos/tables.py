@@ -4,8 +4,9 @@ Films of play, dealt by the simulator, come by RTSP from a local server, 1080p a
 or as a camera's sub-stream (`--size 960x540 --fps 15`); a reader for each table runs as its unit
 would run it, with mosquitto as their broker, while a board server has as many pages open as there
 are tables. A coup begins every 25 s, as at a quick table, or with `--every 0` as soon as the last
-one is cleared. A film is a short shoe that is dealt again and again, and the staff order a new
-shoe, signed, each time its last coup has ended. It prints for each table how old pictures were when
+one is cleared; the tables begin one after the other within that time, as dealers keep no step. A
+film is a short shoe that is dealt again and again, and the staff order a new shoe, signed, each
+time its last coup has ended. It prints for each table how old pictures were when
 they were looked at, what it took from a picture to a subscriber, the looks a second, the memory
 (proportional set size of the reader and its capture process), the processor time, and how many
 coups came out as dealt; beside it how loaded the machine was.
@@ -254,10 +255,11 @@ def as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:
     return "right" if right else "wrong"
 
 
-def measure(films: Sequence[Path], minutes: float, keep: Path | None = None) -> str:
+def measure(films: Sequence[Path], minutes: float, every_s: float, keep: Path | None = None) -> str:
     """Run the readers over the films for so long; return the table of figures.
 
-    `keep` is a file for everything that a subscriber heard, a line each with when it came.
+    They begin within `every_s`, one after the other, since a film begins with its reader. `keep`
+    is a file for everything that a subscriber heard, a line each with when it came.
     """
     numbers = range(1, len(films) + 1)
     with ExitStack() as opened:
@@ -288,10 +290,11 @@ def measure(films: Sequence[Path], minutes: float, keep: Path | None = None) -> 
         opened.enter_context(process(*words, *boards, stdout=subprocess.DEVNULL))
         # A session of its own is a share of the processor of its own, as a unit has.
         how = {"stdout": subprocess.DEVNULL, "start_new_session": True}
-        readers = {
-            path.stem: opened.enter_context(process(*words, "run", str(path), **how)).pid
-            for path in paths
-        }
+        readers: dict[str, int] = {}
+        for path in paths:
+            reader = opened.enter_context(process(*words, "run", str(path), **how))
+            readers[path.stem] = reader.pid
+            time.sleep(every_s / len(films))
         await_health(listener, len(films))
         over = threading.Event()
         pages = threading.Thread(target=watch_pages, args=(board, numbers, over))
@@ -347,7 +350,7 @@ def main() -> None:
     numbers = range(arguments.tables)
     stream = arguments.size, arguments.fps
     films = [deal(arguments.films, number % FILMS, arguments.every, *stream) for number in numbers]
-    print(measure(films, arguments.minutes, arguments.keep))
+    print(measure(films, arguments.minutes, arguments.every, arguments.keep))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -288,13 +287,15 @@ Parts = dict[tuple[int, State | None, State], float]
 Reads = Mapping[int, int]
 
 
-def _heaviest(parts: Parts, most: int) -> Parts:
-    """Return the parts with the most weight, so many at most, and the best lawful one."""
-    if len(parts) <= most:
-        return parts
-    ranked = sorted(parts.items(), key=lambda part: -part[1])
-    lawful = (part for part in ranked if is_lawful(World(*part[0])))
-    return dict([*ranked[:most], *islice(lawful, 1)])
+def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
+    """Return the parts with the most weight, above `least`, `most` of them; and a lawful one."""
+    kept = [part for part in parts.items() if part[1] > least]
+    if len(kept) > most:
+        kept = sorted(kept, key=lambda part: -part[1])[:most]
+    if not any(is_lawful(World(*key)) for key, _ in kept):
+        lawful = (part for part in parts.items() if is_lawful(World(*part[0])))
+        kept += sorted(lawful, key=lambda part: -part[1])[:1]
+    return dict(kept)
 
 
 class Decoder:
@@ -420,16 +421,8 @@ class Decoder:
         best = max(weighed.values())
         if not best > 0:
             return  # nothing fits at all: what was believed before is believed still
-        least = best * PRUNE
-        kept = [pair for pair in weighed.items() if pair[1] > least]
-        if len(kept) > self._beam:
-            kept = sorted(kept, key=lambda pair: -pair[1])[: self._beam]
-        worlds = {World(*key): p for key, p in kept}
-        if not any(is_lawful(world) for world in worlds):
-            lawful = [(p, key) for key, p in weighed.items() if is_lawful(World(*key))]
-            if lawful:
-                p, key = max(lawful, key=lambda pair: pair[0])
-                worlds[World(*key)] = max(p, best * LEAST_LAWFUL)
+        kept = _heaviest(weighed, self._beam, best * PRUNE)
+        worlds = {World(*key): max(p, best * LEAST_LAWFUL) for key, p in kept.items()}
         total = sum(worlds.values())
         self.worlds = {world: p / total for world, p in worlds.items()}
 

@@ -1,7 +1,8 @@
-"""Every message of the program with its cause and cure, read from the source.
+"""The messages of the program, read from its source, and the causes and cures of some.
 
 `python -m tests.message_index` writes `deploy/messages.md`. A message in the house's form,
-`what is wrong; how to correct it`, explains itself; the others are explained in EXPLAINED.
+`what is wrong; how to correct it`, explains itself; the others are explained in EXPLAINED, and
+stand on the page.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ OWN_WORDS = 2  # fewer words of its own, and a message only passes on those of a
 
 HEAD = """# Messages
 
-What the program can print as an error or log, with cause and cure; `…` stands for names and
-numbers. `exit 2`: wrong usage or configuration; `exit 3`: an outside thing failed; the
-others are levels of the log, and the program continues. What a table publishes is in
-[mqtt.md](mqtt.md), its faults are in [faults.md](faults.md). With `run --json-log` the text before
-it was filled in is the key `text`. This page is made from the program: `python -m
-tests.message_index` writes it.
+Most messages of the program say what is wrong and, after a semicolon, what to do; an `info` of the
+log needs nothing to be done. These are the others; `…` stands for names and numbers. `exit 2`:
+wrong usage or configuration; `exit 3`: an outside thing failed; the others are levels of the log,
+and the program continues. What a table publishes is in [mqtt.md](mqtt.md), its faults are in
+[faults.md](faults.md). With `run --json-log` the text before it was filled in is the key `text`.
+This page is made from the program: `python -m tests.message_index` writes it.
 
 | message | | cause | cure |
 |---|---|---|---|
@@ -83,24 +84,26 @@ def _text(node: ast.AST) -> str:
     return "…"
 
 
-def explained(said: Said) -> tuple[str, str]:
-    """Return cause and cure: those of EXPLAINED, or the two halves of the message itself."""
-    text = said.text
-    for passage, both in EXPLAINED.items():
-        if passage in text:
-            return both
-    if said.gravity == "info":
-        return text, "none is needed"
-    cause, _, cure = text.rpartition("; ")
-    return cause, cure if re.search("[a-z]{2}", cure) else ""
+def explains_itself(said: Said) -> bool:
+    """Whether a message says what is wrong and what to do, or that something went as it should."""
+    cause, _, cure = said.text.rpartition("; ")
+    return said.gravity == "info" or bool(cause and re.search("[a-z]{2}", cure))
+
+
+def explained(said: Said) -> tuple[str, str] | None:
+    """Return cause and cure of a message by EXPLAINED, `None` where it has none there."""
+    return next((both for passage, both in EXPLAINED.items() if passage in said.text), None)
 
 
 def page() -> str:
-    """Return the page; a cell is empty where nothing explains a message."""
+    """Return the page: the messages that do not explain themselves."""
     rows = []
     for said in messages():
-        cause, cure = (cell.replace("|", "\\|") for cell in explained(said))
-        text = said.text.replace("|", "\\|").replace("`", "'")
+        both = explained(said)
+        if explains_itself(said) or both is None:
+            continue
+        text, cause, cure = (cell.replace("|", "\\|") for cell in (said.text, *both))
+        text = text.replace("`", "'")
         rows.append(f"| `{text}` | {said.gravity} | {cause} | {cure} |\n")
     return HEAD + "".join(rows)
 
@@ -116,10 +119,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     "give a probability from 0 up to 1": (
         "the bound is not a probability",
         "give one, for example --bound 1e-5",
-    ),
-    "calibrate: give one of these": (
-        "nothing to find the plane from was given",
-        "give pictures of the sheet, --source, --points or --from-play",
     ),
     "calibrate: give the table file": (
         "not enough was given to begin",
@@ -145,10 +144,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         _FILE,
         "correct the path, or the file's rights",
     ),
-    "cannot write …: …": (
-        _FILE,
-        "give a path in a folder that exists, is writable and has room",
-    ),
     "cannot … the log …": (
         "the disk is full, read-only or faulty, or the file was damaged",
         "free space or repair the disk; if it is damaged, keep a copy and run shoe-reader audit",
@@ -165,12 +160,8 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "somebody sends orders faster than the reader takes them",
         "find the sender in the broker's log, and withdraw its right to publish",
     ),
-    "connected to the broker": (
-        "the link to the broker is up again",
-        "none is needed",
-    ),
     "give at least 1": (
-        "--coups below 1",
+        "a number below 1",
         "give a number from 1",
     ),
     "[desk] key is set": (
@@ -224,10 +215,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     "log-in refused": (
         "a wrong name or password at a board",
         "if nobody of the house did it, find out who can reach the board",
-    ),
-    "[log] signing_key: …": (
-        "the signing key cannot be used",
-        "make one with shoe-reader log keys make",
     ),
     "no anchor by the given key": (
         "another key, or the anchors were removed and the chain was computed again",

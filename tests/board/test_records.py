@@ -170,8 +170,9 @@ class Line:
         return 0.0
 
     def send(self, order: Order) -> None:
-        """Keep what was sent."""
-        self.sent.append(order.ref)
+        """Keep what was sent while somebody listens."""
+        if self.connected:
+            self.sent.append(order.ref)
 
 
 def test_table_is_sent_no_more_than_it_takes_and_the_rest_in_order(
@@ -202,3 +203,18 @@ def test_table_is_sent_no_more_than_it_takes_and_the_rest_in_order(
     assert kept.waiting == 0
     kept.stop()
     assert "refused" not in caplog.text
+
+
+def test_record_made_before_the_broker_is_there_is_sent_once_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It does not wait as one that was sent and not answered."""
+    monkeypatch.setattr(records, "LOOK_S", 0.02)
+    line = Line()
+    line.connected = False
+    kept = records.Records(cast(Any, line), cast(Any, line), None)
+    kept.fact(Fact.ACCEPTANCE_SET, detail="1")
+    kept.start()
+    line.connected = True
+    wait_for(lambda: line.sent, seconds=records.RETRY_S / 2)
+    kept.stop()

@@ -17,10 +17,19 @@ from tests.camera.video_servers import SIZE as SERVED
 from tests.camera.video_servers import HttpCamera, RtspCamera, has_rtsp_server, picture
 from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
-from vision.camera import decoding
+from vision.camera import decoding, source
 from vision.camera.capture_process import Signal
 from vision.camera.decoding import bgr
-from vision.camera.source import Capture, Outage, Pace, Shot, _paced, is_live, open_source
+from vision.camera.source import (
+    Capture,
+    Outage,
+    Pace,
+    Shot,
+    _paced,
+    first_frame,
+    is_live,
+    open_source,
+)
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.sight.geometry.plane import Image
@@ -84,6 +93,19 @@ def test_damaged_frames_take_their_time_and_are_an_outage_when_there_are_many() 
     assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0, 3500]
     outages = [(shot.at, shot.since) for shot in shots if isinstance(shot, Outage)]
     assert outages == [(at, 0) for at in (1500, 2000, 2500, 3000)]
+
+
+def test_first_frame_of_a_film_passes_what_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A film that begins with damaged pictures has a first one; a camera is not waited for."""
+    image, lack = np.zeros((4, 4, 3), np.uint8), decoding.Lack.DAMAGED
+
+    def opened(*_: object, **__: object) -> Iterator[Shot | Outage]:
+        return _paced(decoded(*8 * [lack], image), Path("a.mp4"), Pace(0, 2.0, 0.0))
+
+    monkeypatch.setattr(source, "open_source", opened)
+    assert first_frame(CameraSection(source="a.mp4")).at == 4000
+    with pytest.raises(OutsideError, match="no picture comes"):
+        first_frame(CameraSection(source="rtsp://camera/"))
 
 
 def test_video_real_time_is_paced(tmp_path: Path) -> None:

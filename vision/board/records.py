@@ -131,15 +131,18 @@ class Records:
                 for look in self._watched:
                     look()
                 # A table that is silent would not answer either.
-                for table in self._feed.tables if self._feed.connected else ():
+                for table in self._feed.tables:
                     if self._feed.silent_s(table) < RETRY_S:
                         self._send_due(table)
             except Exception:  # whatever it is, the next look may be good
                 log.exception("records could not be sent; retrying")
 
     def _send_due(self, table: str) -> None:
-        """Send what is due to a table, the oldest first, and no more than it takes at once."""
-        for order in self._claimed(table):
+        """Send what is due to a table, the oldest first, and no more than it takes at once.
+
+        Without a broker it stays due.
+        """
+        for order in self._claimed(table) if self._feed.connected else ():
             try:
                 self._orders.send(order)
             except RefusedError as error:

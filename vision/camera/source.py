@@ -135,8 +135,13 @@ def frames(camera: CameraSection, *, every_ms: int = 0) -> Iterator[Frame]:
 
 
 def first_frame(camera: CameraSection) -> Frame:
-    """Return the first frame of a source; OutsideError where none comes."""
-    shot = next(open_source(camera, speed=0), None)
+    """Return the first frame of a source; OutsideError where none comes.
+
+    A live source that is out of order is not waited for; damaged pictures of a file are passed.
+    """
+    live = is_live(camera.source)
+    items = open_source(camera, speed=0)
+    shot = next((item for item in items if live or isinstance(item, Shot)), None)
     if not isinstance(shot, Shot):
         raise OutsideError(
             f"{shown(camera.source)}: no picture comes; check that the camera sends one"

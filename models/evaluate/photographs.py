@@ -164,6 +164,12 @@ def reliability(sources: list[Outcome]) -> str:
     )
 
 
+def sources_of(folder: Path, only: Sequence[str]) -> list[Path]:
+    """Return the sources of a folder, those called so where any are named."""
+    found = [path for part in ("train", "measure") for path in (folder / part).glob("*")]
+    return sorted(path for path in found if not only or path.name in only)
+
+
 def main() -> None:
     """Score every source and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -176,15 +182,15 @@ def main() -> None:
     scorer = arguments.scorer or arguments.folder / "score.py"
     if not scorer.exists():
         parser.error(f"{scorer}: is not there")
+    sources = sources_of(arguments.folder, arguments.only)
+    if not sources:
+        parser.error(f"{arguments.folder}: has no such source under train/ or measure/")
+    if read := [s.name for s in sources if (arguments.out / f"{s.name}.json").exists()]:
+        parser.error(f"{arguments.out}: has {read[0]} of another run; give another --out")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    sources = sorted(
-        p for part in ("train", "measure") for p in (arguments.folder / part).glob("*")
-    )
     print(f"{'source':34}{'pictures':>9}{'cards':>7}" + "".join(f"{c:>11.10}" for c in COLUMNS))
     measured: list[Outcome] = []
     for source in sources:
-        if arguments.only and source.name not in arguments.only:
-            continue
         name = f"{source.parent.name}/{source.name}"[:33]
         if (source / "labels").is_dir():
             reads = arguments.out / f"{source.name}.json"

@@ -68,9 +68,9 @@ class Sample:
         return self.look.confidence
 
 
-def samples(classifier: Classifier, count: int, looks: int) -> list[Sample]:
+def samples(classifier: Classifier, count: int, looks: int, seed: int = SEED) -> list[Sample]:
     """Return `count` readable cards of held-out designs, each looked at `looks` times."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(seed)
     found: list[Sample] = []
     for active in hands_of(rng, packs("test"), every=64):
         if len(found) == count:
@@ -233,6 +233,7 @@ def main() -> None:
     parser.add_argument("--cards", type=int, default=2_000)
     parser.add_argument("--looks", type=int, default=10)
     parser.add_argument("--model", type=Path, default=SHIPPED / "classifier.onnx")
+    parser.add_argument("--seed", type=int, default=SEED, help="of other cards")
     parser.add_argument("--out", type=Path, default=Path("runs/report"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -244,7 +245,7 @@ def main() -> None:
         seen_temperature=settings["seen_temperature"],
         seen_shift=settings["seen_shift"],
     )
-    found = samples(classifier, arguments.cards, arguments.looks)
+    found = samples(classifier, arguments.cards, arguments.looks, arguments.seed)
     lines = [
         f"`python -m models.evaluate.report --cards {arguments.cards} --looks {arguments.looks}`",
         "",

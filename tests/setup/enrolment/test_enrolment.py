@@ -57,7 +57,7 @@ class KnowsDrawn(Classifier):
         """Return one look a crop."""
         seen = coarse(batch(crops))
         alike = np.maximum(seen @ self._up.T, seen @ self._down.T)
-        return tuple(Look(row, 1.0) for row in log_softmax(40 * alike))
+        return tuple(Look(row, 1.0) for row in log_softmax(400 * alike))
 
 
 def log_softmax(scores: NDArray[np.floating]) -> Tensor:
@@ -149,6 +149,20 @@ def test_deck_classifier_says_how_strange_a_face_is_and_changes_nothing_else() -
     for found, without in zip((own, foreign), KnowsDrawn().of_crops(shown), strict=True):
         assert (found.log_p == without.log_p).all()
         assert found.readable == without.readable > 0.9
+
+
+class Doubts(KnowsDrawn):
+    """A classifier to which every card is as likely as any other."""
+
+    def of_crops(self, crops: Sequence[Image]) -> tuple[Look, ...]:
+        """Return one look a crop."""
+        return tuple(Look(row, 1.0) for row in log_softmax(np.zeros((len(crops), 52))))
+
+
+def test_card_that_reads_as_none_is_not_foreign() -> None:
+    """A poor outline of an own card is unlike every face: that makes it unread, not foreign."""
+    (look,) = DeckClassifier(Doubts(), small_deck()).of_crops([drawn(0, style=1)])
+    assert look.strange == 0.0
 
 
 def test_deck_classifier_without_a_captured_back_finds_none_strange() -> None:

@@ -69,7 +69,8 @@ class DeckClassifier(Classifier):
         return tuple(self._strangeness(crop, self._deck.backs[0], -1) for crop in crops)
 
     def _judged(self, crop: Image, look: Look) -> Look:
-        if look.readable < LEAST_READABLE:
+        # Of a poor outline, or covered, it reads as no card rather than one: unread, not foreign.
+        if look.confidence < LEAST_READABLE:
             return look
         best = int(look.log_p.argmax())
         return replace(look, strange=self._strangeness(crop, self._deck.faces[best], best))

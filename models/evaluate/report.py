@@ -246,8 +246,10 @@ def main() -> None:
         seen_shift=settings["seen_shift"],
     )
     found = samples(classifier, arguments.cards, arguments.looks, arguments.seed)
+    seed = "" if arguments.seed == SEED else f" --seed {arguments.seed}"
+    wanted = f"--cards {arguments.cards} --looks {arguments.looks}{seed}"
     lines = [
-        f"`python -m models.evaluate.report --cards {arguments.cards} --looks {arguments.looks}`",
+        f"`python -m models.evaluate.report {wanted}`",
         "",
     ]
     for axis in range(len(AXES)):

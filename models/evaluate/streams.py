@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from models.evaluate.dealing_films import table_file
 from models.evaluate.film_truth import FilmTruth, read_truth
 from vision.config.table import TableConfig, load
+from vision.files import write_whole
 from vision.inference.load import load_model, packaged, quick
 from vision.sight.detection.detector import KINDS, Detection, Detector, Kind
 from vision.sight.detection.mouth import MouthSight
@@ -137,7 +138,8 @@ def films_of(paths: Iterable[Path], cache: Path) -> list[Film]:
                 table = cache / f"{film.stem}.toml"
                 cache.mkdir(parents=True, exist_ok=True)
                 data = json.loads(truth.read_text("utf-8"))
-                table.write_text(table_file(data, film.resolve(), cache / "none.sqlite"), "utf-8")
+                text = table_file(data, film.resolve(), cache / "none.sqlite")
+                write_whole(table, text.encode())  # another run may be reading it
             found.append(Film(stream(film, table, cache), read_truth(truth)))
     return found
 

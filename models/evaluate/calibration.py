@@ -16,22 +16,17 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.dealing.actors import Pack, paint_card
 from datasets.dealing.film import Shot
 from datasets.dealing.film_settings import look_for
 from datasets.dealing.scenario import Scenario
 from datasets.dealing.simulate import rehearse
 from datasets.dealing.stage import Stage, set_stage
 from datasets.dealing.table_places import PLACES, SLOTS, Camera, Layout
-from datasets.dealing.timeline import Pose
-from datasets.faces.registry import back_names, cut_card, deck_names, load_back, load_deck
+from datasets.faces.registry import back_names, load_back
 from datasets.render.paint import Image, lay, pyramid
 from vision.game.events import Slot
-from vision.inference.load import open_models
-from vision.setup.calibration.card_edges import true_corners
 from vision.setup.calibration.from_sheet import SIZE_MM, NotSeenError, board, find
-from vision.setup.calibration.solver import Thing, fit, fit_most, rigid
-from vision.sight.detection.detector import Detector
+from vision.setup.calibration.solver import Thing, fit, rigid
 from vision.sight.geometry.plane import Homography, Lens, TableView
 from vision.sight.quality.camera_position import ReferenceLayout
 
@@ -42,8 +37,8 @@ TABLES = ("jade", "plum", "slate")
 # Degrees from straight down, and first distortion factors of lenses.
 TILTS = (0.0, 12.0, 24.0, 35.0)
 K1 = (-0.25, 0.0, 0.1)
-# Pictures of the sheet, coups of play, and how exactly a person points (standard deviation).
-SHEETS, COUPS, CLICK_PX = 6, 4, 1.0
+# Pictures of the sheet, and how exactly a person points (standard deviation).
+SHEETS, CLICK_PX = 6, 1.0
 # White about the printed board, and how finely the sheet is drawn.
 MARGIN_MM, SHEET_PX_PER_MM = 15, 8
 # How far the camera is pushed, and from where on a warning is false when it was not.
@@ -122,29 +117,6 @@ def sheet_things(where: Scene, sheet: Sequence[Image], rng: np.random.Generator)
     return things
 
 
-def card_things(where: Scene, finder: Detector, rng: np.random.Generator) -> list[Thing]:
-    """Return the cards of some coups as detected where they lie, their edges made exact."""
-    deck = load_deck(deck_names("test")[0])
-    pack = Pack(deck, load_back(back_names("test")[0]), cut_card(deck.back.shape[0]))
-    width, height = deck.size_mm
-    form = np.array([[0, 0], [width, 0], [width, height], [0, height]])
-    faces = list(deck.faces)
-    things = []
-    for _ in range(COUPS):
-        image = where.stage.bare.copy()
-        for name in SLOTS:
-            x, y, turn = PLACES[name]
-            x, y = np.array([x, y]) + rng.normal(0, 4, 2)
-            pose = Pose(float(x), float(y), turn + float(rng.normal(0, 3)), flip=1.0)
-            paint_card(image, where.stage, pack, faces[int(rng.integers(52))], pose)
-        seen = where.seen(image, rng)
-        for detection in finder(seen):
-            quad = true_corners(seen, detection.quad.astype(np.float64))
-            if quad is not None:
-                things.append(Thing(form, quad))
-    return things
-
-
 def off_mm(found: Homography, where: Scene, *, framed: bool = False) -> Vector:
     """Return how far off each slot is, mm; laid on the true frame unless it has it."""
     seen = found.to_mm(where.plane.to_px(MIDDLES)).astype(np.float64)
@@ -152,9 +124,9 @@ def off_mm(found: Homography, where: Scene, *, framed: bool = False) -> Vector:
     return np.asarray(np.linalg.norm(placed - MIDDLES, axis=1), np.float64)
 
 
-def methods(where: Scene, finder: Detector, rng: np.random.Generator) -> dict[str, Vector]:
+def methods(where: Scene, rng: np.random.Generator) -> dict[str, Vector]:
     """Return the error of every method at the slots, without and with the lens modelled."""
-    sheets, cards = sheet_things(where, paper(), rng), card_things(where, finder, rng)
+    sheets = sheet_things(where, paper(), rng)
     clicks = where.plane.to_px(CORNERS) + rng.normal(0, CLICK_PX, (4, 2))
     best = fit(sheets, SIZE)
     return {
@@ -162,19 +134,16 @@ def methods(where: Scene, finder: Detector, rng: np.random.Generator) -> dict[st
         "sheet": off_mm(best.plane, where),
         "points, no lens": off_mm(Homography.fit(clicks, CORNERS), where, framed=True),
         "points": off_mm(Homography.fit(clicks, CORNERS, best.plane.lens), where, framed=True),
-        "play, no lens": off_mm(fit_most(cards, SIZE, lenses=0)[0].plane, where),
-        "play": off_mm(fit_most(cards, SIZE, lenses=1)[0].plane, where),
     }
 
 
 def exactness() -> None:
     """Print the table of errors, a row for each camera and one for all."""
-    finder = open_models(threads=2).detector
     rng = np.random.default_rng(7)
     total: dict[str, list[Vector]] = {}
     for i, (tilt, k1) in enumerate((tilt, k1) for k1 in K1 for tilt in TILTS):
         table = TABLES[i % len(TABLES)]
-        found = methods(scene(table, tilt, k1), finder, rng)
+        found = methods(scene(table, tilt, k1), rng)
         if not total:
             print("| table | tilt | k1 |", " | ".join(found), "|")
             print("|---" * (3 + len(found)) + "|")

@@ -13,7 +13,7 @@ from tests.setup.calibration.sheets import PLANE, SIZE, lying, on_table
 from vision.camera.source import Shot
 from vision.cli import main
 from vision.config.table import CameraSection, load
-from vision.setup.calibration import from_play, from_sheet
+from vision.setup.calibration import from_sheet
 from vision.setup.calibration.solver import rigid
 
 SHEETS = [(200, 200, 20), (800, 190, 100), (520, 330, -15), (220, 470, 75), (860, 470, 10)]
@@ -201,10 +201,7 @@ def test_calibrate_says_what_it_needs(
     assert "--points" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--source", "--from-play"])
-def test_every_key_of_the_camera_is_honoured(
-    table: Path, option: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_key_of_the_camera_is_honoured(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The source is opened with all settings of the table's camera, of another source too."""
     opened: list[CameraSection] = []
 
@@ -213,12 +210,11 @@ def test_every_key_of_the_camera_is_honoured(
         return iter(())
 
     monkeypatch.setattr(from_sheet, "frames", never)
-    monkeypatch.setattr(from_play, "frames", never)
     text = table.read_text("utf-8").replace(
         "height = 720", "height = 720\nfrozen_s = 0\nopen_s = 9"
     )
     table.write_text(text, "utf-8")
-    assert main(["calibrate", str(table), option, "rtsp://10.0.0.9/live"]) == 3
+    assert main(["calibrate", str(table), "--source", "rtsp://10.0.0.9/live"]) == 3
     (camera,) = opened
     assert camera.source == "rtsp://10.0.0.9/live"
     assert (camera.frozen_s, camera.open_s, camera.width) == (0, 9, 1280)

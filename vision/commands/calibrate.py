@@ -65,9 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "table's camera) while the sheet is moved about")  # fmt: skip
     add("--points", nargs="+", type=pair, metavar="X,Y=X,Y",
         help="four or more points instead of the sheet: pixels = millimetres")  # fmt: skip
-    add("--from-play", metavar="S", nargs="?", const="", help="propose everything from the first "
-        "hands dealt in this source (none named: before the table's camera)")  # fmt: skip
-    add("--minutes", type=number(0.2), default=5.0, metavar="M", help="how long to watch (5)")
     add("--place", action="append", default=[], type=place, metavar="NAME=X,Y[,DEG]",
         help="the pixel of an area's centre: a slot's name, MOUTH or DISCARD")  # fmt: skip
     add("--line", type=number(50), default=LINE_MM, metavar="MM",
@@ -88,7 +85,7 @@ def run(args: argparse.Namespace) -> None:
     if args.table is None:
         raise ConfigurationError(
             "calibrate: give the table file and what to calibrate from (pictures of the sheet, "
-            "--source, --points or --from-play), or --sheet F.pdf to print the sheet first"
+            "--source or --points), or --sheet F.pdf to print the sheet first"
         )
     calibration = Calibration(_request(args), _print)
     calibrated = calibration.find()
@@ -107,8 +104,6 @@ def _request(args: argparse.Namespace) -> CalibrationRequest:
         pictures=args.pictures,
         source=args.source,
         points=args.points or (),
-        play=args.from_play,
-        minutes=args.minutes,
         marks=dict(args.place),
         lens=lens,
         line_mm=args.line,

@@ -36,7 +36,6 @@ JOBS = {
     "check": ("check",),
     "enrol": ("enrol",),
     "sheet": ("calibrate", "--yes", "--source="),
-    "play": ("calibrate", "--yes", "--from-play="),
     "run": ("run",),
 }
 # Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.

@@ -18,7 +18,7 @@ let job = { name: "", running: false, code: null, lines: [] };
 let gauges = [];
 const done = { check: false, run: false, enrol: false };
 // Where the lines of a command go, and what the page says while it has the camera.
-const OUT = { sheet: "measured", play: "measured", check: "check", run: "coups", enrol: "enrol" };
+const OUT = { sheet: "measured", check: "check", run: "coups", enrol: "enrol" };
 const KINDS = ["live", "drawn", "kept"];
 
 function say(id, text, bad = false) {

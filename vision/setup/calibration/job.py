@@ -7,7 +7,7 @@ written over.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -15,12 +15,11 @@ import numpy as np
 
 from vision.camera.source import first_frame
 from vision.config.editor import TableFile
-from vision.config.table import CameraSection, ViewSection
+from vision.config.table import ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, write_whole
 from vision.game.events import Slot
 from vision.pictures import jpeg
-from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
     LINE_MM,
     FoundPlane,
@@ -55,17 +54,15 @@ class CalibrationRequest:
     """What one table file is to be calibrated from.
 
     The plane comes from `pictures` of the marker sheet, from a `source` before which it is moved
-    about ("" for the table's own camera), or from `points` (x px, y px, x mm, y mm each); with
-    `play` alone from the cards dealt there. `marks` are places by name: x px, y px and, at will, an
-    angle in degrees. `line_mm` is the true length of the sheet's printed line.
+    about ("" for the table's own camera), or from `points` (x px, y px, x mm, y mm each). `marks`
+    are places by name: x px, y px and, at will, an angle in degrees. `line_mm` is the true length
+    of the sheet's printed line.
     """
 
     table: Path
     pictures: Sequence[Path] = ()
     source: str | None = None
     points: Sequence[tuple[float, float, float, float]] = ()
-    play: str | None = None
-    minutes: float = 5.0
     marks: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     lens: LensFrom = "pictures"
     line_mm: float = LINE_MM
@@ -75,11 +72,10 @@ class CalibrationRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibrated:
-    """A view that may be written, what it was found from, and slots that are unsure (mm)."""
+    """A view that may be written, and what it was found from."""
 
     view: TableView
     found: FoundPlane
-    unsure: Mapping[str, float]
 
 
 class Calibration:
@@ -90,7 +86,9 @@ class Calibration:
         self._report = report
         self._file = TableFile(request.table)
         self._old = self._old_view()
-        self._camera = self._file.camera(source=request.source or request.play or "0")
+        camera = self._file.camera(source=request.source or "0")
+        other = {"source": request.source} if request.source else {}
+        self._camera = camera.model_copy(update=other)
         self._lens = self._known_lens()
 
     @property
@@ -100,32 +98,20 @@ class Calibration:
 
     def find(self) -> Calibrated:
         """Find plane and places; OutsideError where they are not good enough."""
-        found, proposed = self._found()
+        found = self._plane()
         for line in found.words:
             self._report(line)
-        view = self._view(found, proposed)
+        view = self._view(found)
         self._judge(found, view)
-        unsure = {} if proposed is None else dict(proposed.unsure)
-        if proposed is not None and "MOUTH" not in proposed.known:
-            unsure["MOUTH"] = np.inf
-        marks = self._request.marks
-        return Calibrated(view, found, {n: mm for n, mm in unsure.items() if n not in marks})
+        return Calibrated(view, found)
 
     def draw(self, calibrated: Calibrated) -> None:
         """Write a picture with plane and places drawn on it beside the table file."""
         found = calibrated.found
         path = self._beside("calibration.jpg")
-        picture = drawn(found.picture, calibrated.view, found.outlines, calibrated.unsure)
+        picture = drawn(found.picture, calibrated.view, found.outlines)
         write_whole(path, jpeg(picture, JPEG_QUALITY))
         self._report(f"picture: {path} shows it all drawn: look at it")
-        for name, unsure in calibrated.unsure.items():
-            known = (
-                f"known to {unsure:.0f} mm only (1 sigma)" if np.isfinite(unsure) else "not seen"
-            )
-            self._report(
-                f"{name}: {known}: drag it to its place on the set-up page before cards are read, "
-                "or give --place"
-            )
 
     def write(self, calibrated: Calibrated, target: Path) -> None:
         """Write the table file to `target`, and the picture of the empty layout beside it."""
@@ -133,9 +119,7 @@ class Calibration:
         height, width = found.picture.shape[:2]
         section = view_section(calibrated.view, (width, height))
         section["layout"] = self._write_layout(found, target)
-        if self._request.play is not None:
-            section["template"] = bool(calibrated.unsure) or None
-        elif len(self._request.marks) > len(Slot):
+        if len(self._request.marks) > len(Slot):
             section["template"] = None
         # A file that names no source yet gets the one that was calibrated.
         named = "source" in self._file.section("camera")
@@ -147,34 +131,18 @@ class Calibration:
 
     # --- the plane -------------------------------------------------------------------------------
 
-    def _found(self) -> tuple[FoundPlane, Proposal | None]:
-        """Return the plane and, where play was watched, the places proposed in it."""
+    def _plane(self) -> FoundPlane:
         request = self._request
         ways = [
             bool(request.pictures) and not request.points,
             request.source is not None,
             bool(request.points),
         ]
-        if sum(ways) > 1 or not (any(ways) or request.play is not None):
+        if sum(ways) != 1:
             raise ConfigurationError(
                 "calibrate: give one of these to find the plane from: pictures of the sheet, "
-                "--source, --points, or --from-play alone; shoe-reader setup leads through it"
+                "--source or --points; shoe-reader setup leads through it"
             )
-        if request.play is None:
-            return self._plane(), None
-        found = self._plane() if any(ways) else None
-        plane = None if found is None else found.plane
-        played = from_play(
-            self._camera_at(request.play), self._card_mm(), request.minutes, plane=plane
-        )
-        if found is None:
-            return played.found, played.proposal
-        words = (*found.words, *played.found.words)
-        both = replace(found, picture=played.found.picture, words=words, layout=played.found.layout)
-        return both, played.proposal
-
-    def _plane(self) -> FoundPlane:
-        request = self._request
         if request.points:
             pictures = request.pictures
             image = open_picture(pictures[0]) if pictures else first_frame(self._camera).image
@@ -183,21 +151,16 @@ class Calibration:
         free = request.lens == "pictures"
         if request.pictures:
             return from_pictures(request.pictures, sheets, self._lens, fit_lens=free)
-        camera = self._camera_at(request.source) if request.source else self._camera
-        from_source(camera, sheets, self._report)
+        from_source(self._camera, sheets, self._report)
         return sheets.found(self._lens, fit_lens=free)
 
     # --- the view --------------------------------------------------------------------------------
 
-    def _view(self, found: FoundPlane, proposed: Proposal | None) -> TableView:
-        """Return the view: the plane in its frame, and the places that are known or proposed."""
+    def _view(self, found: FoundPlane) -> TableView:
+        """Return the view: the plane in its frame, and the places that are known."""
         height, width = found.picture.shape[:2]
         plane, old, areas = found.plane, self._old, dict[str, Points]()
-        if proposed is not None:
-            if old is not None:  # a mouth that was not seen stays where it was in the picture
-                areas["MOUTH"] = plane.to_mm(old.plane().to_px(old.mouth_mm))
-            areas |= proposed.known
-        elif old is not None:
+        if old is not None:
             plane = plane if self._request.points else self._in_old_frame(found, old)
             areas |= old.table_view().areas
         elif not self._request.points:
@@ -214,9 +177,7 @@ class Calibration:
             f"slots: kept from {self._file.path}; the view there differs by up to {apart:.1f} mm"
         )
         if apart > FAR_MM:
-            self._report(
-                "  that is much: see in the picture whether the slots are right, or --from-play"
-            )
+            self._report("  that is much: see in the picture whether the slots are right")
         return plane
 
     def _shift(self, layout: Image | None, old: ViewSection) -> CameraShift | None:
@@ -288,7 +249,3 @@ class Calibration:
 
     def _card_mm(self) -> tuple[float, float]:
         return POKER_MM if self._old is None else self._old.card_mm
-
-    def _camera_at(self, source: str) -> CameraSection:
-        """Return the settings of the table's camera for another source."""
-        return self._camera.model_copy(update={"source": source} if source else {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import cv2
@@ -17,33 +17,26 @@ FAR_MM = 3000
 # Points by which a line is drawn: a lens bends it.
 STEPS = 24
 Colour = tuple[int, int, int]
-GRID, SLOT, MOUTH, DISCARD, CARD, UNSURE = (
+GRID, SLOT, MOUTH, DISCARD, CARD = (
     (170, 170, 170),
     (80, 255, 255),
     (80, 160, 255),
     (255, 170, 80),
     (80, 255, 80),
-    (80, 80, 255),
 )
 
 
-def drawn(
-    image: Image, view: TableView, seen: Sequence[Points], unsure: Mapping[str, float]
-) -> Image:
+def drawn(image: Image, view: TableView, seen: Sequence[Points]) -> Image:
     """Return the picture with grid, slots, mouth, discard, and a card's outline in each slot.
 
-    `seen` are outlines (4 x 2 px) of what the plane was fitted to; `unsure` names slots that are
-    known to so many mm only, and are drawn in red with that figure.
+    `seen` are outlines (4 x 2 px) of what the plane was fitted to.
     """
     pen = _Pen(image, view)
     pen.grid()
     for outline in seen:
         pen.pixels(outline, (255, 80, 255))
     for slot, area in view.slots.items():
-        if slot.name in unsure:
-            pen.area(area, UNSURE, f"{slot.name} +- {unsure[slot.name]:.0f} mm")
-        else:
-            pen.area(area, SLOT, slot.name)
+        pen.area(area, SLOT, slot.name)
         pen.area(view.rectangle(_lying(area)), CARD, "")
     pen.area(view.mouth, MOUTH, "mouth")
     if view.discard is not None:

@@ -91,7 +91,7 @@ def view_of(
     if missing:
         raise ConfigurationError(
             f"these areas are unknown: {', '.join(missing)}; begin with shoe-reader setup, or mark "
-            "each in the picture with --place NAME=X,Y, or propose them with --from-play"
+            "each in the picture with --place NAME=X,Y"
         )
     slots = {slot: areas[slot.name] for slot in Slot}
     return TableView(plane, slots, areas["MOUTH"], areas.get("DISCARD"), card_mm)

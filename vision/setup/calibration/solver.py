@@ -24,10 +24,6 @@ Size = tuple[int, int]
 UNIT_MM = 500.0
 # Random draws behind a stated uncertainty: 60 give it to a tenth (1 / sqrt(2 * 60)).
 DRAWS = 60
-# Things are left out whose misfit is more than ASTRAY times the typical one (at least
-# LEAST_MISFIT_MM, the noise of corners), in at most so many rounds. Chosen on simulated play with
-# bent and half-covered cards; smaller leaves good ones out, larger keeps bent ones in.
-ROUNDS, ASTRAY, LEAST_MISFIT_MM = 8, 2.0, 0.1
 # Root mean square error that no corner is found better than, px, whatever the residuals say.
 CORNER_NOISE_PX = 0.02
 # Lens models, from none to the fullest that a table needs.
@@ -124,20 +120,6 @@ def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -
     sure = max(kept, min(1, len(problems) - 1))
     plane, misfit = problems[kept].outcome(values)
     return PlaneFit(plane, misfit, problems[sure], problems[sure].widened(values))
-
-
-def fit_most(things: Sequence[Thing], size: Size, *, lenses: int) -> tuple[PlaneFit, list[Thing]]:
-    """Fit without the things that fit much worse than most; return those that were kept too."""
-    kept = list(things)
-    found = fit(kept, size, lenses=lenses)
-    for _ in range(ROUNDS):
-        limit = ASTRAY * max(float(np.median(found.misfit_mm)), LEAST_MISFIT_MM)
-        good = [t for t, off in zip(kept, found.misfit_mm, strict=True) if off <= limit]
-        if len(good) == len(kept) or len(good) < 3:
-            break
-        kept = good
-        found = fit(kept, size, lenses=lenses)
-    return found, kept
 
 
 class _Problem:

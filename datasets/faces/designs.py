@@ -12,6 +12,7 @@ import numpy as np
 
 from .courts import STYLES, Color, Court
 from .faces import FOUR_COLORS, TWO_COLORS, Design
+from .fonts import random_font
 from .glyphs import Pen
 
 # Width and height of a bridge card, mm; then pens by their width and height, as shares of the
@@ -201,7 +202,10 @@ def random_design(rng: np.random.Generator, *, jumbo: bool = False) -> Design:
         border=float(rng.uniform(1.2, 2.2)) if rng.random() < 0.12 else 0.0,
         lone_pip=jumbo and bool(rng.random() < 0.25),
     )
-    return _random_body(plain, rng)
+    body = _random_body(plain, rng)
+    # Half have a printer's letters, the others a hand of their own.
+    font = random_font(rng, share=0.5)
+    return replace(body, font=font, pen=replace(body.pen, hand=int(rng.integers(1, 10_000))))
 
 
 def _random_body(design: Design, rng: np.random.Generator) -> Design:

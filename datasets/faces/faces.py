@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vision.game.cards import DECK
 
 from .courts import Color, Court, court_figure
+from .fonts import font_mark
 from .glyphs import Image, Pen, glyph, pip, rounded_mask
 
 # Inks of the suits, BGR.
@@ -45,6 +46,7 @@ class Design:
 
     size: tuple[float, float] = (63.0, 88.0)
     pen: Pen = field(default_factory=Pen)
+    font: str = ""  # path of the font of the indices; "" for the pen's glyphs
     index: tuple[float, float] = (9.0, 6.5)  # height and width of a rank
     index_at: tuple[float, float] = (5.4, 4.5)  # middle from the left edge, top from the top edge
     index_suit: float = 6.0  # height of the suit by the rank
@@ -205,6 +207,8 @@ def _court(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
 def index_mark(sheet: Sheet, rank: str) -> Image:
     """Return the mask of the design's own index for a rank."""
     height, width = sheet.design.index
+    if sheet.design.font:
+        return font_mark(rank, sheet.design.font, sheet.px(height), sheet.px(width))
     squeeze = 0.86 if rank == "T" else 1.0  # a ten must not run into the pips
     return glyph(rank, sheet.px(height), sheet.px(width * squeeze), sheet.design.pen)
 

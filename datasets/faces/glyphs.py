@@ -54,6 +54,23 @@ SERIFS: dict[str, tuple[str, ...]] = {
     "J": ("M48 0 L104 0",),
     "K": ("M-9 0 L20 0", "M-9 100 L20 100", "M78 0 L108 0", "M82 100 L112 100"),
 }
+# Other forms that printers give an index: a hand has one of them or the one above.
+FORMS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "A": (("M0 100 L42 0 L58 0 L100 100", "M14 70 L86 70"),),
+    "4": (("M26 0 L6 62 L100 62", "M70 34 L70 100"),),
+    "6": (("M80 0 C40 20 2 50 2 69 C2 111 98 111 98 68 C98 30 30 28 6 58",),),
+    "7": (("M1 0 L99 0 L34 100",),),
+    "T": (("M12 0 L12 100", "M68 0 C34 0 34 100 68 100 C102 100 102 0 68 0"),),
+    "J": (
+        ("M82 0 L82 74 C82 108 34 106 6 96",),
+        ("M34 0 L86 0 L86 70 C86 110 16 110 6 78",),
+        ("M62 0 L62 76 C62 104 22 104 0 92",),
+    ),
+    "Q": (("M50 0 C-16 0 -16 100 50 100 C116 100 116 0 50 0", "M58 82 L84 112"),),
+    "K": (("M5 0 L5 100", "M94 0 L5 56", "M30 42 L99 100"),),
+}
+# How far a hand moves the points of a stroke, as a share of the box in hundredths (deviation).
+_UNSTEADY = 2.5
 _STEM = "C46 88 40 96 29 100 L71 100 C60 96 54 88 53 72 "
 PIPS: dict[str, dict[str, str]] = {
     "round": {
@@ -85,6 +102,7 @@ class Pen:
     square: bool = False
     slant: float = 0.0
     flat_three: bool = False
+    hand: int = 0  # whose hand draws: 0 the strokes as they stand, a number bends them at random
 
 
 @cache
@@ -182,16 +200,32 @@ def glyph(rank: str, height: int, width: int, pen: Pen) -> Image:
     Serifs and slant may widen the mask; a ten is two fifths wider.
     """
     if rank == "9":
-        upright = Pen(pen.across, pen.along, pen.serifs, pen.square, pen.slant)
-        return np.ascontiguousarray(glyph("6", height, width, upright)[::-1, ::-1])
-    key = "3flat" if rank == "3" and pen.flat_three else rank
-    strokes = STROKES[key] + (SERIFS.get(rank, ()) if pen.serifs else ())
+        return np.ascontiguousarray(glyph("6", height, width, pen)[::-1, ::-1])
+    lines = [outline(stroke) / 100 for stroke in _strokes(rank, pen)]
     wider, thinner = (1.4, 0.82) if rank == "T" else (1.0, 1.0)
     box = np.array([width * wider, height], np.float64)
     nib = np.array([pen.across * thinner, pen.along]) * height
-    lines = [outline(s) / 100 * (box - nib) + nib / 2 for s in strokes]
+    lines = [line * (box - nib) + nib / 2 for line in lines]
     lines = [line + np.outer((height / 2 - line[:, 1]) * pen.slant, (1, 0)) for line in lines]
     return _stroke(lines, nib, height, square=pen.square)
+
+
+def _strokes(rank: str, pen: Pen) -> tuple[str, ...]:
+    """Return the paths that the pen draws an index with."""
+    key = "3flat" if rank == "3" and pen.flat_three else rank
+    strokes = STROKES[key]
+    rng = np.random.default_rng([pen.hand, ord(rank)]) if pen.hand else None
+    if rng is not None:
+        forms = (strokes, *FORMS.get(key, ()))
+        strokes = forms[int(rng.integers(len(forms)))]
+    if pen.serifs:
+        strokes += SERIFS.get(rank, ())
+    if rng is None:
+        return strokes
+    return tuple(
+        re.sub(r"-?\d+", lambda found: f"{int(found[0]) + rng.normal(0, _UNSTEADY):.1f}", stroke)
+        for stroke in strokes
+    )
 
 
 def _stroke(lines: list[Points], nib: NDArray[Any], height: int, *, square: bool) -> Image:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
 
-from . import courts, designs, faces, glyphs, imported_art, reindex, svg_sheets
+from . import courts, designs, faces, fonts, glyphs, imported_art, reindex, svg_sheets
 from .backs import back_names, cut_card, load_back
 from .drawn_non_cards import foreign_faces
 from .glyphs import Image
@@ -40,8 +40,8 @@ __all__ = [
 ]
 
 OWN = "Apache-2.0"
-RANDOM_DECKS = 24  # drawn at random, seeded by their number, for training only
-JUMBO_DECKS = 16  # the same with jumbo indices
+RANDOM_DECKS = 32  # drawn at random, seeded by their number, for training only
+JUMBO_DECKS = 32  # the same with jumbo indices
 REINDEXED_DECKS = 24  # installed art under other indices, for training only
 Draw = Callable[[int], tuple[NDArray[Any], tuple[float, float]]]
 _HELD_OUT = (
@@ -161,9 +161,9 @@ def _reindexed_entry(name: str, base: _Entry, number: int) -> _Entry:
         pixels, size = _cached(name, base, height)
         return reindex.reindex(pixels, size, seed=number), size
 
-    fonts = "".join(p.name for p in reindex.index_fonts())
-    code = _code(designs, faces, glyphs, reindex)
-    return _Entry("train", base.licence, draw, f"{base.source}{number}{fonts}{code}")
+    found = "".join(p.name for p in fonts.index_fonts())
+    code = _code(designs, faces, fonts, glyphs, reindex)
+    return _Entry("train", base.licence, draw, f"{base.source}{number}{found}{code}")
 
 
 def _split(name: str) -> str:
@@ -174,7 +174,7 @@ def _own_entry(name: str, design: faces.Design) -> _Entry:
     def draw(height: int) -> tuple[NDArray[Any], tuple[float, float]]:
         return faces.draw_deck(design, height), design.size
 
-    code = _code(courts, faces, glyphs)
+    code = _code(courts, faces, fonts, glyphs)
     return _Entry(_split(name), OWN, draw, repr(design) + code)
 
 

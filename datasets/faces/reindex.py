@@ -1,16 +1,10 @@
-"""Art under other indices: corners washed clean, then stamped in our glyphs or a system font.
-
-For training only; fonts are whatever the machine has, read with Pillow.
-"""
+"""Art under other indices, for training: corners washed clean, then stamped anew."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,58 +13,10 @@ from vision.game.cards import DECK, Suit
 from .courts import Color
 from .designs import random_design
 from .faces import Design, Sheet, index_mark, stamp_indices
+from .fonts import random_font
 from .glyphs import Image
 
 _WASH = (0.185, 0.265)  # part of width and height taken up by the old index
-_FONTS = Path("/usr/share/fonts")
-_FAMILIES = (
-    "DejaVu",
-    "Free",
-    "Lato-",
-    "Liberation",
-    "Roboto",
-    "LinLibertine",
-    "LinBiolinum",
-    "Nimbus",
-    "C059",
-    "P052",
-    "URW",
-)
-
-
-@cache
-def index_fonts() -> tuple[Path, ...]:
-    """Return the installed fonts fit for indices, in fixed order; none without Pillow."""
-    try:
-        import PIL  # noqa: F401
-    except ImportError:
-        return ()
-    files = (p for p in _FONTS.rglob("*") if p.suffix in (".ttf", ".otf"))
-    fit = (
-        p
-        for p in files
-        if p.stem.startswith(_FAMILIES)
-        and not any(
-            w in p.stem for w in ("Hairline", "Thin", "Shadow", "Initials", "Math", "_K", "_I")
-        )
-    )
-    return tuple(sorted(fit))
-
-
-def font_mark(rank: str, font: Path, height: int, width: int) -> Image:
-    """Return the mask of an index in a font, `height` px high, squeezed to `width` px if wider."""
-    from PIL import Image as Picture
-    from PIL import ImageDraw, ImageFont
-
-    text = "10" if rank == "T" else rank
-    face = ImageFont.truetype(str(font), 4 * height)
-    canvas = Picture.new("L", (16 * height, 8 * height), 0)
-    ImageDraw.Draw(canvas).text((height, height), text, fill=255, font=face)
-    ink = np.asarray(canvas.crop(canvas.getbbox()))
-    natural = round(ink.shape[1] * height / ink.shape[0])
-    most = round(width * 1.15) if rank in "TQ" else width
-    size = (max(2, min(natural, most)), height)
-    return np.asarray(cv2.resize(ink, size, interpolation=cv2.INTER_AREA))
 
 
 def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> NDArray[Any]:
@@ -82,13 +28,13 @@ def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> ND
     rng = np.random.default_rng(seed)
     art = art[_courts_mixed(np.random.default_rng([seed, 1]))]
     drawn = random_design(rng)
-    fonts = index_fonts()
-    font = fonts[int(rng.integers(len(fonts)))] if fonts and rng.random() < 0.75 else None
+    font = random_font(rng, share=0.75)
     height, width = drawn.index
     room = size_mm[0] * 0.17
     design = Design(
         size=size_mm,
         pen=drawn.pen,
+        font=font,
         index=(min(height, 14.0), min(width, room)),
         index_at=(min(width, room) / 2 + float(rng.uniform(1.1, 1.8)), drawn.index_at[1]),
         index_suit=min(drawn.index_suit, room),
@@ -97,9 +43,7 @@ def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> ND
         pip_family=drawn.pip_family,
         inks=tuple((suit, _ink(art[i])) for i, suit in enumerate("cdhs")),
     )
-    return np.stack(
-        [_one(face, str(card), design, font) for card, face in zip(DECK, art, strict=True)]
-    )
+    return np.stack([_one(face, str(card), design) for card, face in zip(DECK, art, strict=True)])
 
 
 def _courts_mixed(rng: np.random.Generator) -> NDArray[np.intp]:
@@ -119,7 +63,7 @@ def _ink(ace: Image) -> Color:
     return int(b), int(g), int(r)
 
 
-def _one(face: Image, card: str, design: Design, font: Path | None) -> Image:
+def _one(face: Image, card: str, design: Design) -> Image:
     rank, suit = card[0], card[1]
     image = np.ascontiguousarray(face[:, :, :3])
     height, width = image.shape[:2]
@@ -127,11 +71,7 @@ def _one(face: Image, card: str, design: Design, font: Path | None) -> Image:
     paper = (int(b), int(g), int(r)) if min(b, g, r) > 200 else (255, 255, 255)
     _wash(image, paper)
     sheet = Sheet(replace(design, paper=paper), height, image=image)
-    if font is None:
-        mark = index_mark(sheet, rank)
-    else:
-        mark = font_mark(rank, font, sheet.px(design.index[0]), sheet.px(design.index[1]))
-    stamp_indices(sheet, suit, mark=mark, halo=True)
+    stamp_indices(sheet, suit, mark=index_mark(sheet, rank), halo=True)
     return np.dstack([image, face[:, :, 3]])
 
 

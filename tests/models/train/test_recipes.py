@@ -71,7 +71,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     monkeypatch.setattr(train_classifier, "RUNS", tmp_path)
     arguments = argparse.Namespace(
         minutes=0.25, steps=60, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
-        resume=None, seed=1, real=None,
+        resume=None, seed=1, real=None, teacher=None,
     )  # fmt: skip
     train_classifier.make("test", train_classifier.bank_of("held_out", 64), 0, 1)
     training = train_classifier.Training(arguments)
@@ -88,6 +88,9 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     assert parity.largest_gap < 1e-3
     monkeypatch.setattr("sys.argv", ["measure_classifier", str(exported), "--crops", "64"])
     measure_classifier.main()
+    arguments.resume = arguments.teacher = exported
+    taught = train_classifier.Training(arguments)
+    assert taught.step(0.0) < begun
     assert "calibration_error_pct" in capsys.readouterr().out
     assert not exported.with_suffix(".toml").exists()
     write_card(exported, {"name": "classifier", "labels": ["x"], "settings": {"temperature": 1.5}})
@@ -95,6 +98,21 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     assert model.settings == {"temperature": 1.5}
     looks = Classifier(model, temperature=1.5).looks(model(batch(pictures)))
     assert len(looks) == len(pictures)
+
+
+def test_teacher_counts_only_where_it_is_right() -> None:
+    """What it answers rightly, and of what is no card, is kept; what it misreads is not."""
+    told = torch.full((3, 20), -4.0)
+    told[:, 4] = told[:, 14] = 4.0  # a five of diamonds
+    truth = torch.tensor([[17, 2, 2, 0], [22, 2, 2, 0], [train_classifier.NO_CARD, 0, 0, 0]])
+    lost = torch.zeros(3, 20)
+    apart = [
+        train_classifier.kept(lost[i : i + 1], told[i : i + 1], truth[i : i + 1]).item()
+        for i in range(3)
+    ]
+    assert apart[0] == apart[2] > 2
+    assert apart[1] == 0
+    assert train_classifier.kept(told, told, truth).item() == pytest.approx(0)
 
 
 @pytest.mark.nightly

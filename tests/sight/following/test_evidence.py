@@ -76,6 +76,18 @@ def test_cut_card_is_told_by_its_looks() -> None:
     assert int(np.argmax(lip.take(_wholly(1.2, cut=9.0), 100))) == Lip.CUT
 
 
+@pytest.mark.parametrize(("novel", "is_cut"), [(0.2, True), (0.4, False)], ids=["card", "arm"])
+def test_new_colours_are_of_the_cut_card_unless_they_are_of_more(
+    novel: float, is_cut: bool
+) -> None:
+    """An arm in colours that nobody had shown rests on the shoe: it covers more than a card."""
+    lip = LipEvidence(_table())
+    lip.take(REST, 0)
+    values = [*_wholly(1.2, cut=1.5)[:10], novel]
+    found = lip.take(values, 100)
+    assert bool(found[Lip.CUT] > found[Lip.WHOLLY]) is is_cut
+
+
 def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     """The way of the edge tells a returning card from an emerging one."""
     lip = LipEvidence(_table())

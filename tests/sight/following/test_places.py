@@ -13,6 +13,7 @@ from vision.sight.following.places import (
     PATCH,
     SYMBOLS,
     ElsewhereWatch,
+    FlashWatch,
     PlaceWatch,
     TableBoxes,
 )
@@ -175,3 +176,18 @@ def test_card_at_the_edge_of_a_change_is_found_once(view: TableView, moved: floa
     table.lying = [Detection(card.quad + np.float32([moved, 0]), Kind.FACE, 0.8)]
     boxes.renew(IMAGE, np.array([[left - 60, 60], [left, 90]], np.float32))
     assert len(boxes.found) == 1
+
+
+@pytest.mark.parametrize(("faces", "noticed"), [(4, True), (1, False)])
+def test_back_taken_for_a_face_in_single_pictures_is_not_exposed(
+    view: TableView, faces: int, noticed: bool
+) -> None:
+    """A card is carried; its back shows in every picture, or a face at last, for 280 ms."""
+    watch = FlashWatch(view)
+    watch.look([], 0, None)
+    kinds = [Kind.BACK, Kind.FACE, Kind.BACK, *[Kind.FACE] * faces, Kind.BACK]
+    said = [
+        watch.look([Detection(_area(500, 270), kind, 0.9)], 70 * (number + 1), 0)
+        for number, kind in enumerate(kinds)
+    ]
+    assert any(said) is noticed

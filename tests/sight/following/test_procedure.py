@@ -54,3 +54,10 @@ def test_card_after_a_complete_coup_begins_the_next_one_though_a_card_was_remove
     first = sum(move.rate for move in drawn if move.begins and move.lip is Lip.WHOLLY)
     seventh = sum(move.rate for move in drawn if OVER in move.codes and move.lip is Lip.WHOLLY)
     assert 0 < seventh < first / 100
+
+
+def test_cut_card_is_drawn_by_a_hand() -> None:
+    """What changes at the mouth with nobody there is not the cut card."""
+    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
+    moves = procedure.moves(procedure.state((), Lip.REST)).moves
+    assert [move.by_hand for move in moves if move.lip is Lip.CUT] == [True]

@@ -56,7 +56,7 @@ ACTIONS: dict[str, Action] = {
     "linger": _free(NEXT * UNUSUAL),  # it is held or turned before the shoe
     "go on": _free(NEXT),  # it is carried on
     "push back": _free(AT_TIMES, DEPARTURE),  # from the lip; from further away
-    "cut": _free(AT_TIMES),  # the cut card comes
+    "cut": _free(1 / 1800),  # the cut card, once a shoe (half an hour at least), by a hand seen
     "cut out": _awaited(MOVING),
     "two": _free(DEPARTURE),  # two cards are drawn as one
     # A draw that the mouth did not see, by a hand that it saw; not due: without one. Of 1,439 draws

@@ -46,8 +46,10 @@ CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 HAND_LINE = (2.0, -4.0)
 # What a share of new colours says of the cut card: factor, even point, least and most; ordinary
 # cards have 0.03 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: such
-# a one is known only where the network is sure of it.
+# a one is known only where the network is sure of it. More than NOVEL_CARD is of something larger:
+# an arm that nobody had put there before, resting on the shoe, had 0.35 to 0.44 for two seconds.
 NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -2.0, 3.0
+NOVEL_CARD = 0.33
 # How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
 # that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
 # overlooked in one of ten.
@@ -289,7 +291,9 @@ class CutWatch:
 def _cut(looks: float, novelty: float) -> float:
     """Return what is said of the cut card, in logarithms of odds."""
     said = CUT_LINE[0] * (np.log(max(looks, 0.005) / max(1 - looks, 0.005)) + CUT_LINE[1])
-    if not np.isnan(novelty):
+    if novelty > NOVEL_CARD:
+        said += NOVEL_LEAST
+    elif not np.isnan(novelty):
         said += np.clip(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST, NOVEL_MOST)
     return float(np.clip(said, -MOST_SAID, MOST_SAID))
 

@@ -100,7 +100,7 @@ class ElsewhereWatch:
         for box in boxes:
             if box.kind not in {Kind.FACE, Kind.BACK} or box.score < SURE:
                 continue
-            middle = self._view.homography.to_mm(box.quad).mean(axis=0)
+            middle = _middle(self._view, box)
             if is_outside(self._view, middle):
                 same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
                 first = min((k[1] for k in same), default=at)
@@ -117,29 +117,46 @@ class FlashWatch:
 
     def __init__(self, view: TableView) -> None:
         self._view = view
-        self._before: list[NDArray[np.float32]] = []  # middles of faces, before a card was drawn
+        self._before: list[NDArray[np.float32]] = []  # middles of cards, before one was drawn
         self._carried: int | None = None
         self._at, self._shown_ms = 0, 0.0
 
     def look(self, boxes: Sequence[Detection], at: int, carried: int | None) -> bool:
         """Whether a face showed outside the slots for long while one card (a number) was carried.
 
-        Faces that showed there before it was drawn are not its own.
+        What showed there before it was drawn is not its own. Looks at its back speak against it: a
+        back is taken for a face in single pictures.
         """
-        middles = [
-            self._view.homography.to_mm(box.quad).mean(axis=0)
-            for box in boxes
-            if box.kind is Kind.FACE and box.score >= STRONG
-        ]
-        faces = [middle for middle in middles if is_outside(self._view, middle)]
+        shown = {
+            kind: [
+                middle
+                for box in boxes
+                if box.kind is kind and box.score >= STRONG
+                if is_outside(self._view, middle := _middle(self._view, box))
+            ]
+            for kind in (Kind.FACE, Kind.BACK)
+        }
         elapsed, self._at = min(FLASH_MS / 2, at - self._at), at
         if carried is None or carried != self._carried:
             self._carried, self._shown_ms = carried, 0.0
         if carried is None:
-            self._before = faces
-        elif any(all(np.hypot(*(new - old)) >= NEAR_MM for old in self._before) for new in faces):
+            self._before = [*shown[Kind.FACE], *shown[Kind.BACK]]
+        elif self._is_new(shown[Kind.FACE]):
             self._shown_ms += elapsed
+        elif self._is_new(shown[Kind.BACK]):
+            self._shown_ms = max(self._shown_ms - elapsed, -FLASH_MS)
         return self._shown_ms >= FLASH_MS
+
+    def _is_new(self, middles: Sequence[NDArray[np.float32]]) -> bool:
+        """Whether one of some places showed nothing before the card was drawn."""
+        return any(
+            all(np.hypot(*(new - old)) >= NEAR_MM for old in self._before) for new in middles
+        )
+
+
+def _middle(view: TableView, box: Detection) -> NDArray[np.float32]:
+    """Return the middle of a box on the table, (2,) mm."""
+    return np.asarray(view.homography.to_mm(box.quad).mean(axis=0), np.float32)
 
 
 class PlacePatches:

@@ -179,7 +179,7 @@ class Procedure(StateSpace):
         hand = [i for i, card in enumerate(cards) if card[0] == HAND]
         for name, to in _STEPS[lip]:
             if hand or to is not Lip.LINGERS:
-                yield _move(name, cards, to, codes)
+                yield replace(_move(name, cards, to, codes), by_hand=to is Lip.CUT)
         if lip is Lip.REST:
             yield from self._edge(cards, codes)
             yield from self._unseen(cards, codes)
@@ -379,7 +379,7 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     """
     if lip is Lip.REST:
         yield _burned("edge", cards, Lip.EMERGING)
-        yield _burned("cut", cards, Lip.CUT)
+        yield replace(_burned("cut", cards, Lip.CUT), by_hand=True)
     elif lip is Lip.EMERGING:
         yield _burned("step", cards, Lip.PARTLY)
         yield _burned("edge back", cards, Lip.REST)

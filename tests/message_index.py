@@ -236,10 +236,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         _FILE,
         "correct the rights of the [evidence] folder",
     ),
-    "were seen lying still with clear edges": (
-        "too little was dealt, or it was too dark",
-        "watch longer (--minutes), give more light, or use the marker sheet",
-    ),
     "three of the four points": (
         "three points on one line give no plane",
         "give four corners of a rectangle",

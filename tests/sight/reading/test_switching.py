@@ -55,3 +55,12 @@ def test_looks_of_a_check_that_ended_are_given_once() -> None:
         check.take(1000 + SURE_MS, look(), changed=False)
     assert check.end() is not None
     assert check.looks == []
+
+
+def test_card_drawn_that_lies_nowhere_may_be_the_other_face() -> None:
+    """It may lie on the one that was read; one that lies elsewhere by then does not."""
+    for lost in (True, False):
+        check = hidden_once()
+        check.note(1050, SURE_LOOKS, clear=True, drawn=True)
+        check.note(1000 + SURE_MS, SURE_LOOKS, clear=True, drawn=lost)
+        assert check.accuses_nobody is lost

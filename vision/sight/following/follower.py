@@ -261,7 +261,9 @@ class Follower:
         looks = self._shown = self._places.look(sight.boxes, sight.patches, at)
         outside = self._elsewhere.look(sight.boxes, at)
         self._note_flashed(at, sight)
-        self.looks = self.faces.look(sight.image, at, self._lying(looks, outside))
+        cards = self.accounts.open[-1].cards if self.accounts.open else ()
+        drawn = any(card.place == HAND for card in cards)
+        self.looks = self.faces.look(sight.image, at, self._lying(looks, outside), drawn=drawn)
         running = self.accounts.open[-1].coup if self.accounts.open else 0
         reads = {
             where.slot: face.now.points

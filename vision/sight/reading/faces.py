@@ -93,12 +93,14 @@ class FaceLook(NamedTuple):
 class SwitchCheck:
     """The looks at a card that was read and was hidden, or shows another face; times in ms.
 
-    `blind`: nothing was seen at all meanwhile, and `unhidden`: it was in sight all the time; either
-    way another face is no switched card. Nor is it where the first was read from a few looks.
+    `blind`: nothing was seen at all meanwhile, `drawn`: a card from the shoe lies nowhere and may
+    lie on it, `unhidden`: it was in sight all the time; another face is no switched card then. Nor
+    is it where the first was read from a few looks.
     """
 
     looks_before: int = 0
     blind: bool = False
+    drawn: bool = False
     unhidden: bool = False
     hidden_since: int | None = None
     since: int | None = None  # since when the card has been open again; `None`: no check is on
@@ -112,10 +114,14 @@ class SwitchCheck:
     @property
     def accuses_nobody(self) -> bool:
         """Whether another face says that one reading is wrong, not that the card was switched."""
-        return self.blind or self.unhidden or self.looks_before < SURE_LOOKS
+        return self.blind or self.drawn or self.unhidden or self.looks_before < SURE_LOOKS
 
-    def note(self, at: int, looks: int, *, clear: bool) -> None:
-        """Take whether a card that was read from so many looks lies in clear sight."""
+    def note(self, at: int, looks: int, *, clear: bool, drawn: bool = False) -> None:
+        """Take whether a card that was read from so many looks lies in clear sight.
+
+        `drawn`: another one has left the shoe and does not lie yet.
+        """
+        self.drawn = drawn
         if not clear:
             if self.hidden_since is None:
                 self.hidden_since = at
@@ -208,10 +214,13 @@ class Face:
         every_ms = SETTLED_MS if settled else AGAIN_MS
         return self.now is None or last is None or at - last >= every_ms
 
-    def note(self, at: int, *, shows_face: bool, shows_back: bool) -> None:
-        """Take what lies in clear sight there: a face, a back, or (neither) nothing is clear."""
+    def note(self, at: int, *, shows_face: bool, shows_back: bool, drawn: bool) -> None:
+        """Take what lies in clear sight there: a face, a back, or (neither) nothing is clear.
+
+        `drawn`: a card has left the shoe and does not lie yet.
+        """
         if self.now is not None:
-            self._check.note(at, self._fusion.looks, clear=shows_face)
+            self._check.note(at, self._fusion.looks, clear=shows_face, drawn=drawn)
         if shows_back:
             self._open_since, self._tries = None, 0
         elif shows_face and self._open_since is None:
@@ -387,8 +396,13 @@ class FaceReader:
         """Whether a face is to be looked at even while nothing moves."""
         return any(face.waits for where, face in self.faces.items() if where in self._clear)
 
-    def look(self, image: Image, at: int, seen: Sequence[Lying]) -> tuple[Look, ...]:
-        """Look at the cards in clear sight, at a time in ms; return the looks at their faces."""
+    def look(
+        self, image: Image, at: int, seen: Sequence[Lying], *, drawn: bool = False
+    ) -> tuple[Look, ...]:
+        """Look at the cards in clear sight, at a time in ms; return the looks at their faces.
+
+        `drawn`: a card has left the shoe and does not lie yet.
+        """
         seen = [card for card in seen if _is_whole(card.box.quad, image)]
         shown = {card.where: card.face_up for card in seen}
         self._clear = set(shown)
@@ -396,7 +410,7 @@ class FaceReader:
             self.faces.setdefault(where, Face())
         for where, face in self.faces.items():
             up = shown.get(where)
-            face.note(at, shows_face=up is True, shows_back=up is False)
+            face.note(at, shows_face=up is True, shows_back=up is False, drawn=drawn)
         self._look_at_backs(image, [card for card in seen if not card.face_up])
         wanted = [card for card in seen if card.face_up and self.faces[card.where].wants_look(at)]
         if not wanted:

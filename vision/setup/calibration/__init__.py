@@ -1,1 +1,1 @@
-"""Where the table lies in the picture: from a sheet, points, or the first hands."""
+"""Where the table lies in the picture: from a sheet, or from measured points."""

@@ -48,8 +48,9 @@ TILT, SEED = 8.0, 7
 # The rhythm of a real table: seconds from coup to coup, and the dealer's speed (1: brisk) at which
 # a coup takes about 15 of them, so that ten are still. A shorter one is a busier table.
 EVERY_S, PACE = 25.0, 0.7
-# Seconds of the film of a still table: long against the second for which the gate stays open.
-STILL_S = 20.0
+# Seconds of the film of a still table: as long as the test picture takes to come round, and long
+# against the second for which the gate stays open.
+STILL_S = 60.0
 # Coups of the busy film, and of the film in rhythm. More take longer and say the same.
 BUSY_COUPS, CYCLES = 3, 2
 # Seconds of each film that `--short` leaves: one core reads them in a few seconds.

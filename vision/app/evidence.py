@@ -50,8 +50,9 @@ NO_HASH = ""  # of a piece that is not written yet
 STILL_QUALITIES = (88, 70, 50, 30)
 CLIP_QUALITY = 80
 CLIP_WIDTH_PX = 960  # at most; 1920 px halved, with which 7 s take 3.5 MB of memory
-# While nothing moves, a clip shows the same picture again for so long, ms: a second of a still
-# table looks alike, and a picture costs as much as decoding two. Longer, and a slow change jumps.
+# While nothing moves, a clip shows the same picture again for so long, ms, and until sight asks for
+# the colours of one: a second of a still table looks alike, and a picture costs as much as decoding
+# two. Longer, and a slow change jumps.
 SAME_MS = 1000
 # Bytes of an AVI file beside its pictures: its headers, and what its index takes for each picture;
 # some more than our writer's. Too small, and a clip could be larger than a message may be.
@@ -361,8 +362,8 @@ class ClipBuffer:
         elif frame.at < self._next_at:
             return
         self._next_at = max(self._next_at + self._every_ms, frame.at + self._every_ms / 2)
-        same = frame.still and self._pictures and frame.at < self._drawn[0] + SAME_MS
-        if not same:
+        same = frame.still and (frame.at < self._drawn[0] + SAME_MS or not frame.has_colours)
+        if not (same and self._pictures):
             self._drawn = (frame.at, self._crop.thumbnail(frame.image))
         self._pictures.append((frame.at, self._drawn[1]))
         while self._pictures[0][0] < frame.at - self._length_ms:

@@ -171,14 +171,15 @@ class SightPipeline:
         moving = self._gate.moving(frame)
         frame.still = not moving
         unseen_before = self._view_check.unseen
-        check = frame.at >= self._next_check_at or self._gate.sudden
+        mouth_due = self._mouth_gate.due(frame.at)
+        # With the mouth, for which the colours are converted anyway.
+        check = self._gate.sudden or (mouth_due and frame.at >= self._next_check_at)
         poor = self._check(frame, moving=moving) if check else ()
         if self._view_check.unseen or any(self._blind.values()):
             self._follower.miss()
             return poor
         if self._gate.sudden and not unseen_before:
             self._mouth.relight(self._gate.light)
-        mouth_due = self._mouth_gate.due(frame.at)
         if mouth_due or not self._mouth_values.size:
             self._mouth_values = self._mouth.values(frame.image, frame.at)
         sight = self._look(frame) if moving or self._follower.waiting else None

@@ -86,6 +86,11 @@ class Frame:
         return self._pixels[:, :, 1] if isinstance(self._pixels, np.ndarray) else self._pixels.luma
 
     @property
+    def has_colours(self) -> bool:
+        """Whether `image` costs nothing any more."""
+        return self._image is not None or isinstance(self._pixels, np.ndarray)
+
+    @property
     def image(self) -> Image:
         """The picture (height x width x 3, BGR); made at the first need and kept."""
         if isinstance(self._pixels, np.ndarray):

@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 
 from vision.secrets import masked
 
-APP = "shoe-reader"
-
 
 class _People(logging.Formatter):
     """Formats `warning: words`, as a command prints it; a service puts the time before it."""
@@ -59,14 +57,14 @@ def set_up(*, json_lines: bool = False, service: bool = False) -> None:
     own.setLevel(logging.INFO if json_lines or service else logging.WARNING)
 
 
-def fail(words: str, name: str = APP) -> None:
+def fail(words: str) -> None:
     """Say on stderr, in the form of the log, why the program ends."""
     own = logging.getLogger("vision")
     if any(isinstance(handler.formatter, _Machines) for handler in own.handlers):
         own.error("%s", words)
     else:
         with suppress(OSError):  # the exit code says it too
-            print(f"{name}: {masked(words)}", file=sys.stderr)
+            print(f"shoe-reader: {masked(words)}", file=sys.stderr)
 
 
 def _moment(record: logging.LogRecord) -> str:

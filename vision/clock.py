@@ -29,18 +29,6 @@ def _wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Following(NamedTuple):
-    """How the wall clock stands to the one of the run, in milliseconds.
-
-    How far it has leapt since this was last asked, how far it is ahead, and whether it has leapt so
-    far, kept by nobody, that it is not followed.
-    """
-
-    leapt_ms: int
-    ahead_ms: int
-    is_doubted: bool
-
-
 class SteadyClock:
     """Unix time in milliseconds; safe to ask from several threads."""
 
@@ -66,11 +54,12 @@ class SteadyClock:
             self._advance()
             return int(self._now)
 
-    def follow(self, *, kept: bool, quiet: bool) -> Following:
-        """Take note whether a time service keeps the wall clock, and return how it stands to it.
+    def follow(self, *, kept: bool, quiet: bool) -> tuple[int, int, bool]:
+        """Take note whether a time service keeps the wall clock; return how it stands to this one.
 
-        A kept one is not doubted. When `quiet`, as nothing is dealt, a wall clock that is ahead is
-        followed at once.
+        How far it has leapt since this was last asked (ms), how far it is ahead (ms), and whether
+        it has leapt so far, kept by nobody, that it is not followed. When `quiet`, as nothing is
+        dealt, one that is ahead is followed at once.
         """
         with self._lock:
             self._advance()
@@ -79,7 +68,7 @@ class SteadyClock:
             if quiet:
                 self._now = max(self._now, self._wall - self._doubt)
             leapt, self._leapt = self._leapt, 0.0
-            return Following(round(leapt), round(self._wall - self._now), self._doubt != 0.0)
+            return round(leapt), round(self._wall - self._now), self._doubt != 0.0
 
     def moments(self) -> tuple[int, ...]:
         """Return the moments that may be now, for what was signed by another clock.

@@ -129,14 +129,9 @@ class OverloadWatch:
         """Want so many looks a second where the camera gives as many; times by that clock."""
         self._looks_per_s = looks_per_s
         self._clock = clock
-        self._overload = Condition("OVERLOAD")
+        self.condition = Condition("OVERLOAD")
         self._resumed = False
         self._begin()
-
-    @property
-    def reason(self) -> str | None:
-        """Why the reader does not keep up, `None` while it does."""
-        return self._overload.reason
 
     def pause(self) -> None:
         """Note that the source gives no picture, which says nothing of the machine.
@@ -159,7 +154,7 @@ class OverloadWatch:
             return ()
         reason = self._judged(seconds)
         self._begin()
-        return self._overload.take(reason, at)
+        return self.condition.take(reason, at)
 
     def _begin(self) -> None:
         self._began_s = self._clock()

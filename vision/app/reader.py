@@ -289,7 +289,7 @@ class TableReader:
         )
         at = now_ms()
         figures = {**self.metrics.health(), **self._journal.figures(at)}
-        self.health = {**figures, "overload": self._overload.reason}
+        self.health = {**figures, "overload": self._overload.condition.reason}
         self.health_at_s = time.monotonic()
         self._journal.publish_health(at, self.health)
         self._journal.tidy(self._at)

@@ -307,23 +307,18 @@ class Coding(NamedTuple):
 
 
 class Planes:
-    """A picture of even width and height in one of the `FORMATS` after the first."""
+    """A picture of even width and height in one of the `FORMATS` after the first.
+
+    `layers` are brightness and both colours, each height x width of its own.
+    """
 
     def __init__(self, frame: VideoFrame) -> None:
         self._frame = frame
         self._lock = threading.Lock()
-        self.luma = _rows(frame.planes[0])
-
-    @property
-    def coding(self) -> Coding:
-        """How the picture is coded."""
-        frame = self._frame
-        return Coding(FORMATS.index(frame.format.name), frame.colorspace, frame.color_range)
-
-    @property
-    def layers(self) -> tuple[Image, ...]:
-        """Brightness and both colours, each height x width of its own."""
-        return tuple(_rows(plane) for plane in self._frame.planes)
+        form = FORMATS.index(frame.format.name)
+        self.coding = Coding(form, frame.colorspace, frame.color_range)
+        self.layers = tuple(_rows(plane) for plane in frame.planes)
+        self.luma = self.layers[0]
 
     def bgr(self) -> Image:
         """Return the picture as height x width x 3, BGR; one thread at a time converts a frame."""

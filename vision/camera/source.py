@@ -172,20 +172,12 @@ class Pace:
         self._start_ms = start_ms
         self._step_s = 1 / fps
         self._speed = speed
+        self.waits = speed > 0  # for the moment by the clock at which a frame is due
+        self.gap_s = GAP_S + self._step_s  # of no frame; at a low rate they are further apart
         self._began_s: float | None = None
         self._base_s: float | None = None  # the stamp of the run's second 0
         self._stamped_s = self.now_s = -self._step_s  # the last frame with a stamp, and of all
         self.odd = ""
-
-    @property
-    def waits(self) -> bool:
-        """Whether frames have a time by the clock at which they are due."""
-        return self._speed > 0
-
-    @property
-    def gap_s(self) -> float:
-        """How long there may be no frame: at a low rate they are further apart."""
-        return GAP_S + self._step_s
 
     def advance(self, stamp_s: float | None) -> None:
         """Set the time to that of the next frame."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.table_log import PLAYS, header, said, write_log
-from vision.app.replay_service import AT_ONCE, WAITING_EACH, Replays
+from vision.app.order_intake import AT_ONCE, RANGES_EACH, Replays
 from vision.record.facts import EvidenceKept, Medium
 from vision.storage.log import Store
 from vision.wire.commands import PUBLIC, Fields, RefusedError, again
@@ -116,8 +116,8 @@ def test_many_requests_neither_pile_up_nor_hurry(
 ) -> None:
     """A sender has a few that wait, all senders ten, and at most AT_ONCE messages go at a time."""
     replays, clock, messages = desk
-    answers = [ask(replays, first=1, last=len(messages))[0] for _ in range(WAITING_EACH + 1)]
-    assert answers == [True] * WAITING_EACH + [False]
+    answers = [ask(replays, first=1, last=len(messages))[0] for _ in range(RANGES_EACH + 1)]
+    assert answers == [True] * RANGES_EACH + [False]
     for name, accepted in (("Ann", True), ("Bo", True), ("Cy", False)):
         signed = {"key": name, "sig": "11", "first": 1, "last": len(messages)}
         answers = [ask(replays, **signed)[0] for _ in range(3)]
@@ -125,7 +125,7 @@ def test_many_requests_neither_pile_up_nor_hurry(
     clock.now += 60
     first = ready(replays)
     assert 0 < len(first) <= AT_ONCE
-    assert len(first) + len(drain(replays, clock)) == (WAITING_EACH + 6) * len(messages)
+    assert len(first) + len(drain(replays, clock)) == (RANGES_EACH + 6) * len(messages)
 
 
 def test_pictures_come_again_only_to_who_has_signed(tmp_path: Path) -> None:

@@ -54,34 +54,21 @@ class SteadyClock:
             self._advance()
             return int(self._now)
 
-    def leap_ms(self) -> int:
-        """Return how far the wall clock has leapt since this was last asked; 0 if it has not."""
-        with self._lock:
-            self._advance()
-            leapt, self._leapt = self._leapt, 0.0
-            return round(leapt)
+    def follow(self, *, kept: bool, quiet: bool) -> tuple[int, int, bool]:
+        """Take note whether a time service keeps the wall clock; return how it stands to this one.
 
-    @property
-    def offset_ms(self) -> int:
-        """How far the wall clock is ahead of this one."""
-        with self._lock:
-            self._advance()
-            return round(self._wall - self._now)
-
-    @property
-    def is_doubted(self) -> bool:
-        """Whether the wall clock has leapt so far, kept by nobody, that it is not followed."""
-        with self._lock:
-            self._advance()
-            return self._doubt != 0.0
-
-    def note_kept(self, *, kept: bool) -> None:
-        """Take note whether a time service keeps the wall clock; a kept one is not doubted."""
+        How far it has leapt since this was last asked (ms), how far it is ahead (ms), and whether
+        it has leapt so far, kept by nobody, that it is not followed. When `quiet`, as nothing is
+        dealt, one that is ahead is followed at once.
+        """
         with self._lock:
             self._advance()
             self._is_kept = kept
-            if kept:
-                self._doubt = 0.0
+            self._doubt = 0.0 if kept else self._doubt
+            if quiet:
+                self._now = max(self._now, self._wall - self._doubt)
+            leapt, self._leapt = self._leapt, 0.0
+            return round(leapt), round(self._wall - self._now), self._doubt != 0.0
 
     def moments(self) -> tuple[int, ...]:
         """Return the moments that may be now, for what was signed by another clock.
@@ -93,12 +80,6 @@ class SteadyClock:
             self._advance()
             trusted = self._is_kept or self._wall > self._now
             return (int(self._now), self._wall) if trusted else (int(self._now),)
-
-    def catch_up(self) -> None:
-        """Go to the time of the wall clock if that is ahead; for moments when nothing is dealt."""
-        with self._lock:
-            self._advance()
-            self._now = max(self._now, self._wall - self._doubt)
 
     def not_before(self, at: int) -> None:
         """Go to that time (Unix ms) if it is ahead: a log is never continued in its past."""

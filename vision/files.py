@@ -90,13 +90,13 @@ def _is_free(path: Path) -> bool:
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
     """Sort files by their names as people do: 2 before 10, and small letters like capitals."""
-    return sorted(paths, key=lambda path: (_natural(path.name), path.name))
 
+    def natural(path: Path) -> tuple[list[tuple[int, str]], str]:
+        parts = enumerate(re.split(r"([0-9]+)", path.name))  # every second one is a number
+        key = [(int(part), "") if odd % 2 else (-1, part.casefold()) for odd, part in parts]
+        return key, path.name
 
-def _natural(name: str) -> list[tuple[int, str]]:
-    # Split at the numbers, every second part is one.
-    parts = re.split(r"([0-9]+)", name)
-    return [(int(part), "") if odd % 2 else (-1, part.casefold()) for odd, part in enumerate(parts)]
+    return sorted(paths, key=natural)
 
 
 def text_of(path: Path) -> str:
@@ -121,15 +121,14 @@ def text_of(path: Path) -> str:
 
 def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Write a file that must not be there yet: ConfigurationError when it is; WriteError."""
-    try:
-        with open(path, "xb", opener=_opener(mode)) as file:
-            file.write(content)
-            _sync(file)
+    with _writing(path):
+        try:
+            with open(path, "xb", opener=_opener(mode)) as file:
+                file.write(content)
+                _sync(file)
+        except FileExistsError:
+            raise taken(path) from None
         _sync_folder(path.parent)
-    except FileExistsError:
-        raise taken(path) from None
-    except OSError as error:
-        raise _write_error(path, error) from error
 
 
 class WatchedFile(Generic[T]):
@@ -170,15 +169,14 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")
     try:
-        with open(draft, "wb", opener=_opener(mode)) as file:
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)  # also where the umask is narrower
-            yield file
-            _sync(file)
-        draft.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise _write_error(path, error) from error
+        with _writing(path):
+            with open(draft, "wb", opener=_opener(mode)) as file:
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)  # also where the umask is narrower
+                yield file
+                _sync(file)
+            draft.replace(path)
+            _sync_folder(path.parent)
     finally:
         with suppress(OSError):  # what made the writing fail, and is reported, may make this fail
             draft.unlink(missing_ok=True)
@@ -187,10 +185,8 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock of a file from reading to writing it: two programs lose nothing; WriteError."""
-    try:
+    with _writing(path):
         handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise _write_error(path, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -213,11 +209,9 @@ def make_folder(folder: Path) -> None:
     """Make a folder and those above it, where it is not there yet, on the disk too; WriteError."""
     if folder.is_dir():
         return
-    try:
+    with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         _sync_folder(folder.parent)
-    except OSError as error:
-        raise _write_error(folder, error) from error
 
 
 def _sync_folder(folder: Path) -> None:
@@ -238,10 +232,15 @@ def _sync(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def _write_error(path: Path, error: OSError) -> WriteError:
-    reason = error.strerror or str(error)
-    return WriteError(
-        f"cannot write {path}: {reason}; give a path in a folder that exists, is writable and has "
-        "room",
-        reason,
-    )
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Give an OSError of the block the form of a WriteError."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WriteError(
+            f"cannot write {path}: {reason}; give a path in a folder that exists, is writable and "
+            "has room",
+            reason,
+        ) from error

@@ -13,32 +13,27 @@ from datetime import UTC, datetime
 
 from vision.secrets import masked
 
-APP = "shoe-reader"
 
+class _Lines(logging.Formatter):
+    """Formats `warning: words`, as a command prints it, with the time as a service, or as JSON."""
 
-class _People(logging.Formatter):
-    """Formats `warning: words`, as a command prints it; a service puts the time before it."""
-
-    def __init__(self, *, timed: bool = False) -> None:
+    def __init__(self, *, timed: bool, as_json: bool) -> None:
         super().__init__()
         self._timed = timed
+        self.as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        start = f"{_moment(record)} " if self._timed else ""
-        return masked(f"{start}{record.levelname.lower()}: {super().format(record)}")
-
-
-class _Machines(logging.Formatter):
-    """One JSON object: when, how grave, who, what, and the text before it was filled in."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the line; as JSON with who says it, and the text before it was filled in."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        at, level = at.replace("+00:00", "Z"), record.levelname.lower()
+        words = super().format(record)
+        if not self.as_json:
+            return masked(f"{at} {level}: {words}" if self._timed else f"{level}: {words}")
         content = {
-            "at": _moment(record),
-            "level": record.levelname.lower(),
+            "at": at,
+            "level": level,
             "logger": record.name,
-            "message": super().format(record),
+            "message": words,
             "text": str(record.msg),
         }
         return masked(json.dumps(content, ensure_ascii=False))
@@ -50,7 +45,7 @@ def set_up(*, json_lines: bool = False, service: bool = False) -> None:
     A service puts the time before its lines.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Machines() if json_lines else _People(timed=service))
+    handler.setFormatter(_Lines(timed=service, as_json=json_lines))
     logging.raiseExceptions = False  # a line that cannot be written ends nothing
     own = logging.getLogger("vision")
     for former in own.handlers:
@@ -59,16 +54,12 @@ def set_up(*, json_lines: bool = False, service: bool = False) -> None:
     own.setLevel(logging.INFO if json_lines or service else logging.WARNING)
 
 
-def fail(words: str, name: str = APP) -> None:
+def fail(words: str) -> None:
     """Say on stderr, in the form of the log, why the program ends."""
     own = logging.getLogger("vision")
-    if any(isinstance(handler.formatter, _Machines) for handler in own.handlers):
+    forms = (handler.formatter for handler in own.handlers)
+    if any(isinstance(form, _Lines) and form.as_json for form in forms):
         own.error("%s", words)
     else:
         with suppress(OSError):  # the exit code says it too
-            print(f"{name}: {masked(words)}", file=sys.stderr)
-
-
-def _moment(record: logging.LogRecord) -> str:
-    moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-    return moment.replace("+00:00", "Z")
+            print(f"shoe-reader: {masked(words)}", file=sys.stderr)

@@ -47,10 +47,7 @@ def shown(source: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return the text with every address in it cut to scheme, host and port.
-
-    Addresses of plain pages stay whole.
-    """
+    """Return the text with every address but plain pages' cut to scheme, host and port."""
 
     def cut(found: re.Match[str]) -> str:
         if not found[2].strip(",.;:)]*"):  # a kind of address, or one that is masked already

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from tests.table_log import header, session_of
-from vision.app.signing import anchor_for
+from vision.app.signing import sign_head
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.errors import OutsideError
 from vision.game.events import Event, Stopped
@@ -36,8 +36,7 @@ def sign_log(folder: Path, events: Iterable[Event]) -> Trust:
             why = "stop" if isinstance(event, Stopped) else ""
             why = why or signer.due(desk.table.clock, desk.table.shoe.name)
             if why:
-                anchor = anchor_for(signer, store.hash_of(0), store.head, desk, why)
-                step = advance(desk, anchor)
+                anchor, step = sign_head(signer, store.hash_of(0), store.head, desk, why)
                 desk = step.session
                 store.append([Entry(anchor, step.messages)])
                 signer.note(anchor)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.app.films import pace_of, pictures_of
+from tests.chaos.table import config_of, filmed
 from tests.schemas import check
 from tests.table_log import NOON, PLAYS, Play, header, overdraw, session_of
 from vision.app.evidence import (
@@ -65,9 +66,8 @@ class Table:
 
     def __init__(self, folder: Path, settings: EvidenceSection | None = None) -> None:
         self.log = folder / "t.sqlite"
-        self.recorder = EvidenceRecorder(
-            settings or EvidenceSection(), VIEW, size=SIZE, log_path=self.log, most_bytes=MOST_BYTES
-        )
+        config = filmed(config_of(1), SIZE, settings or EvidenceSection())
+        self.recorder = EvidenceRecorder(config.model_copy(update={"view": VIEW}), self.log)
         self.desk = session_of(header())
         self.messages: list[Message] = []
         self.events: list[Event] = []

@@ -54,7 +54,7 @@ class House:
             self.refs.append(error.ref)
 
         link = cast(Publisher, self.inbox)
-        self.intake = OrderIntake(link, gate, deque(), refuse=refuse, serve=self.served.append)
+        self.intake = OrderIntake(link, gate, refuse=refuse, serve=self.served.append)
 
     def order(self, name: str, *, forged: bool = False) -> OrderRequest:
         """Return an order of somebody, or one that only claims to be."""

@@ -157,7 +157,7 @@ def test_dark_picture_is_not_looked_at_from_the_first_on() -> None:
     for index in range(20, 25):
         sight.see(Frame(dark, index * FRAME_MS, index))
     assert sight.looked == looked
-    assert not any(sight.blind().values())
+    assert not any(sight.blind.values())
     shown(sight, range(25, 30))
     assert sight.looked > looked
 

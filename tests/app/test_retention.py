@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.shoe import NOON, play
-from tests.chaos.table import config_of
+from tests.chaos.table import config_of, filmed
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal
 from vision.app.retention import Retention
@@ -33,13 +33,7 @@ class Machine:
         self.path = folder / "t.sqlite"
         config = config_of(1, keep_days=60)
         evidence = config.evidence.model_copy(update={"keep_days": 30.0, "max_mb": max_mb})
-        self.evidence = EvidenceRecorder(
-            evidence,
-            config.view,
-            size=SIZE,
-            log_path=self.path,
-            most_bytes=config.broker.max_message,
-        )
+        self.evidence = EvidenceRecorder(filmed(config, SIZE, evidence), self.path)
         self.journal = Journal(config, Destinations(self.path, publish=False), self.evidence)
         self.journal._retention = Retention(
             self.journal._store,

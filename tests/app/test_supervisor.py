@@ -11,9 +11,10 @@ import pytest
 from tests.seen import out
 from vision.app.pipeline import SightSupervisor
 from vision.camera.source import Outage, Shot
+from vision.config.table import WatchSection
 from vision.errors import OutsideError
 from vision.game.events import CoupSeen, Event, ViewBack, ViewLost
-from vision.inference.self_test import SelfTest
+from vision.inference.load import SelfTest
 from vision.sight.geometry.plane import Frame
 
 IMAGE = np.zeros((4, 4, 3), np.uint8)
@@ -35,6 +36,7 @@ class Seer:
         assert self.free.wait(60)
         return (out(frame.at, frame.index),)
 
+    @property
     def blind(self) -> dict[str, str | None]:
         """Return the reasons as set."""
         return dict(self.reasons)
@@ -44,7 +46,9 @@ def supervisor(
     seer: Seer, canary: SelfTest | None = None, stall_s: float | None = None
 ) -> SightSupervisor:
     """Return a lookout that reads the test picture every 10 s and gives up after 30 s."""
-    return SightSupervisor(seer, canary, canary_every_s=10.0, stall_s=stall_s, give_up_s=30.0)
+    patience = {} if stall_s is None else {"models_stall_s": stall_s}
+    watch = WatchSection(canary_every_s=10.0, models_give_up_s=30.0).model_copy(update=patience)
+    return SightSupervisor(seer, canary, watch, live=stall_s is not None)
 
 
 def shot(at: int, skipped: int = 0) -> Shot:

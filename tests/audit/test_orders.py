@@ -47,8 +47,7 @@ class Wire:
         journal._intake = OrderIntake(
             link,
             journal.gate,
-            journal.inbox,
-            refuse=journal._refuse_request,
+            refuse=lambda name, error: journal._refuse(name, error, now_ms()),
             serve=journal._serve_replay,
         )
         journal._intake.start()

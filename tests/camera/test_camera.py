@@ -400,7 +400,7 @@ def test_video_that_hangs_is_blindness_and_then_an_error(
     """A file on a share that is gone makes the reader blind and ends the run in order."""
     monkeypatch.setattr(decoding, "STALL_S", 0.05)
     monkeypatch.setattr(decoding, "HANGS_S", 0.3)
-    monkeypatch.setattr(decoding._Decoding, "_decode", lambda *_: time.sleep(1))
+    monkeypatch.setattr(decoding.Ahead, "_work", lambda *_: time.sleep(1))
     shots = open_source(camera_at(video(tmp_path / "a.mp4", 5)), speed=1)
     assert isinstance(next(shots), Outage)
     with pytest.raises(OutsideError, match="network share"):

@@ -20,7 +20,7 @@ from vision.commands import read
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ShoeReaderError
-from vision.inference import self_test
+from vision.inference.load import load_self_test
 from vision.pictures import decode_picture, open_picture
 from vision.setup.calibration import from_sheet
 
@@ -98,7 +98,7 @@ def on_page(path: Path) -> object:
 def as_self_test(path: Path) -> object:
     """Open a self-test with that picture."""
     path.with_suffix(".toml").write_text('cards = [["As", 10, 10]]', encoding="utf-8")
-    return self_test.load(lambda _: (), path)
+    return load_self_test(lambda _: (), path)
 
 
 def as_read(path: Path) -> object:

@@ -17,7 +17,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
 from tests.mqtt.mqtt_tools import Mosquitto, wait_for
 from vision.app.journal import Journal
-from vision.app.replay_service import WAITING_EACH
+from vision.app.order_intake import RANGES_EACH
 from vision.game.events import Event
 
 OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0")
@@ -72,7 +72,7 @@ def spans(numbers: Iterable[int], most: int = 500) -> Iterator[tuple[int, int]]:
     single numbers are missing all over, and a reader lets four requests of a sender wait.
     """
     found = deque(numbers)
-    for _ in range(WAITING_EACH):
+    for _ in range(RANGES_EACH):
         if not found:
             return
         first = last = found.popleft()

@@ -26,7 +26,7 @@ import vision.files
 from tests.chaos.kills import some_broker
 from tests.chaos.outcome import Done, LimitBrokenError, rounds
 from tests.chaos.shoe import play
-from tests.chaos.table import PREFIX, config_of
+from tests.chaos.table import PREFIX, config_of, filmed
 from tests.mqtt.mqtt_tools import wait_for
 from tests.seen import is_read
 from vision.app.evidence import EvidenceRecorder
@@ -88,10 +88,8 @@ def slow_pictures() -> None:
 def live(log: str, port: int, coups: int, ready: Connection) -> None:
     """Be the reader with its witness: go on where the log ends, to the end of the play."""
     slow_pictures()
-    config = config_of(port)
-    recorder = EvidenceRecorder(
-        KEPT, config.view, size=SIZE, log_path=Path(log), most_bytes=config.broker.max_message
-    )
+    config = filmed(config_of(port), SIZE, KEPT)
+    recorder = EvidenceRecorder(config, Path(log))
     journal = Journal(config, Destinations(Path(log)), recorder)
     clock = journal.table.clock
     journal.start(clock, f"b{time.time_ns()}", ())

@@ -29,8 +29,8 @@ from vision.app.pipeline import SightPipeline, SightSupervisor
 from vision.camera import source
 from vision.camera.decoding import Decoded, Lack
 from vision.camera.source import Pace, Shot
-from vision.config.table import TableConfig
-from vision.inference.load import ModelSet
+from vision.config.table import WatchSection
+from vision.inference.load import SelfTest
 from vision.sight.geometry.plane import Frame
 
 APART_S = ((0.2, 0.42), (0.5, 0.9), (0.8, 1.0), (0.9, 1.45))
@@ -57,18 +57,12 @@ def thinned(
 
 
 def as_live(
-    config: TableConfig, models: ModelSet, pipeline: SightPipeline, *, live: bool
+    pipeline: SightPipeline, self_test: SelfTest | None, watch: WatchSection, *, live: bool
 ) -> SightSupervisor:
     """Return what supervises a live camera, though it is a film and may take as long as it does."""
     assert not live
-    every_s = config.watch.canary_every_s
-    return SightSupervisor(
-        pipeline,
-        models.self_test,
-        canary_every_s=every_s,
-        stall_s=FOR_EVER_S,
-        give_up_s=FOR_EVER_S,
-    )
+    patient = {"models_stall_s": FOR_EVER_S, "models_give_up_s": FOR_EVER_S}
+    return SightSupervisor(pipeline, self_test, watch.model_copy(update=patient), live=True)
 
 
 def read(film: Path, apart: tuple[float, float], seed: int) -> Counter[str]:
@@ -80,7 +74,7 @@ def read(film: Path, apart: tuple[float, float], seed: int) -> Counter[str]:
         path.write_text(text, "utf-8")
         with (
             patch.object(source, "_paced", thinned(Random(seed), apart)),
-            patch.object(reader, "supervised", as_live),
+            patch.object(reader, "SightSupervisor", as_live),
             contextlib.redirect_stdout(io.StringIO()),
         ):
             status = cli.main(["run", str(path), "--fast", "--no-broker", "--messages", str(said)])

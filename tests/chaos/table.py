@@ -10,7 +10,7 @@ from typing import Any
 from tests.chaos.consumer import without_run
 from tests.table_log import session_of
 from vision.app.journal import Destinations, Journal, header_of
-from vision.config.table import TableConfig
+from vision.config.table import EvidenceSection, TableConfig
 from vision.game.events import Event, Started
 from vision.game.events import Slot as Places
 from vision.wire.session import advance
@@ -33,6 +33,12 @@ def config_of(port: int, **log: Any) -> TableConfig:
             "log": log,
         }
     )
+
+
+def filmed(config: TableConfig, size: tuple[int, int], evidence: EvidenceSection) -> TableConfig:
+    """Return the settings with a camera of pictures of that width and height, and that evidence."""
+    camera = config.camera.model_copy(update={"width": size[0], "height": size[1]})
+    return config.model_copy(update={"camera": camera, "evidence": evidence})
 
 
 def journal_of(log: Path, port: int, *, publish: bool = True, **keys: Any) -> Journal:

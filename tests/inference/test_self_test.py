@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from vision.errors import ConfigurationError
-from vision.inference.load import ModelSet, open_models
-from vision.inference.self_test import PICTURE, SelfTest, load
+from vision.inference.load import PICTURE, ModelSet, SelfTest, load_self_test, open_models
 from vision.sight.detection.detector import Tensor
 
 
@@ -62,7 +61,7 @@ def test_damaged_test_picture_is_told(tmp_path: Path, spoilt: str) -> None:
     else:
         picture.unlink()
     with pytest.raises(ConfigurationError, match="test picture is damaged"):
-        load(lambda _: [], picture)
+        load_self_test(lambda _: [], picture)
 
 
 def test_canary_wants_each_card_once_and_no_other() -> None:

@@ -138,7 +138,7 @@ def _grow(path: Path, most: int, every: int) -> None:
     endless = shoes()
     while coups < most:
         with Store(path, header(), has_outbox=False) as store:
-            desk = restored(path, header(), None).session if coups else begun(store)
+            desk = restored(path, header(), None)[0] if coups else begun(store)
             before, began = coups, process_time()
             for dealt in endless:
                 desk = write_shoe(store, desk, dealt)

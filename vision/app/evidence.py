@@ -12,7 +12,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import cast
@@ -22,7 +22,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vision.config.table import EvidenceSection, ViewSection
+from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.files import WriteError
 from vision.game.events import Condition, Event
@@ -35,11 +35,12 @@ from vision.game.outputs import (
     ResultState,
     Severity,
 )
+from vision.pictures import jpeg
 from vision.record.facts import EvidenceKept, Hold, Medium
 from vision.sight.geometry.plane import Frame, Image
 from vision.storage.backup import Copier
 from vision.storage.evidence import Doomed, EvidenceLimits, EvidenceStore, Why, file_name, folder_of
-from vision.wire.messages import Message, topic_level
+from vision.wire.messages import topic_level
 from vision.wire.session import Shelf, TableSession
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
@@ -62,42 +63,23 @@ LONGEST_PERIOD = 1000  # denominator of a film's rate: exact to a thousandth of 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rolling:
-    """A clip whose end is still to come; `first` and `last` are its limits in Unix ms."""
-
-    kept: EvidenceKept
-    first: int
-    last: int
-
-
 class EvidenceRecorder:
     """Keeps the evidence of a table during a run."""
 
-    def __init__(
-        self,
-        settings: EvidenceSection,
-        view: ViewSection,
-        *,
-        size: tuple[int, int],
-        log_path: Path,
-        most_bytes: int,
-    ) -> None:
-        """Keep it beside the log unless the settings name a folder; `size` is the picture's.
-
-        What is kept has at most `most_bytes`, so that the broker takes it.
-        """
-        self._settings = settings
-        self._store = EvidenceStore(
+    def __init__(self, config: TableConfig, log_path: Path) -> None:
+        """Keep it beside the log unless a folder is named, nothing larger than the broker takes."""
+        self._settings = settings = config.evidence
+        self.store = EvidenceStore(
             Path(settings.folder) if settings.folder else folder_of(log_path)
         )
-        self._most_bytes = most_bytes
-        self._crop = Crop(view.outline_px(), size)
+        self._most_bytes = config.broker.max_message
+        size = (config.camera.width, config.camera.height)
+        self._crop = Crop(config.view.outline_px(), size)
         length_s = settings.before_s + settings.after_s + 1
         self._buffer = ClipBuffer(self._crop, length_s=length_s, fps=settings.clip_fps)
         self._frame: Frame | None = None
         self._still: tuple[Frame, bytes] | None = None
-        self._rolling: list[_Rolling] = []
+        self._rolling: list[EvidenceKept] = []  # clips whose end is still to come
         self._replaced: list[EvidenceKept] = []  # clips whose every picture the whole one has
         self._failing = Condition("EVIDENCE")
         self._failure: str | None = None
@@ -106,7 +88,7 @@ class EvidenceRecorder:
         alert_days = settings.keep_days if settings.alert_days is None else settings.alert_days
         self._limits = EvidenceLimits(settings.keep_days, settings.max_mb, alert_days)
         self._copier = (
-            Copier(self._store.folder, Path(settings.copy_to)) if settings.copy_to else None
+            Copier(self.store.folder, Path(settings.copy_to)) if settings.copy_to else None
         )
 
     def look(self, frame: Frame) -> None:
@@ -114,10 +96,6 @@ class EvidenceRecorder:
         if self._settings.keep:
             self._frame = frame
             self._buffer.add(frame)
-
-    def filled(self, message: Message) -> Message:
-        """Return the message as it is sent, with the picture for which it stands, if any."""
-        return self._store.filled(message)
 
     def doomed(self, at: int, *, wanted: tuple[str, ...], before_day: str) -> tuple[Doomed, ...]:
         """Return the evidence that is too old or too much at `at`, and clips that were replaced.
@@ -128,8 +106,8 @@ class EvidenceRecorder:
         if not self._settings.keep:
             return ()
         try:
-            replaced = self._store.replaced(self._replaced, before_day)
-            doomed = self._store.doomed(
+            replaced = self.store.replaced(self._replaced, before_day)
+            doomed = self.store.doomed(
                 self._limits,
                 at,
                 before_day=before_day,
@@ -148,14 +126,10 @@ class EvidenceRecorder:
             self._deleted_early = ""
         return doomed + replaced
 
-    def newest(self) -> int:
-        """Return when the newest evidence was kept, to the day (Unix ms); 0 where there is none."""
-        return self._store.newest()
-
     def delete(self, doomed: Sequence[Doomed]) -> None:
         """Delete what `doomed` named; what cannot be deleted is named again the next time."""
         try:
-            self._store.delete(doomed)
+            self.store.delete(doomed)
         except OutsideError as error:
             log.warning("%s", error)
             return
@@ -172,8 +146,8 @@ class EvidenceRecorder:
 
     def ended(self, at: int) -> list[EvidenceKept]:
         """Return the clips whose end has come by `at` (Unix ms), each whole and on the disk."""
-        ended = [clip for clip in self._rolling if clip.last <= at]
-        self._rolling = [clip for clip in self._rolling if clip.last > at]
+        ended = [clip for clip in self._rolling if self._span(clip)[1] <= at]
+        self._rolling = [clip for clip in self._rolling if self._span(clip)[1] > at]
         return self._complete(ended, at)
 
     def finish(self, at: int) -> list[EvidenceKept]:
@@ -184,25 +158,28 @@ class EvidenceRecorder:
             self._copier.stop()
         return self._complete(rolling, at)
 
-    def _complete(self, clips: Sequence[_Rolling], at: int) -> list[EvidenceKept]:
+    def _complete(self, clips: Sequence[EvidenceKept], at: int) -> list[EvidenceKept]:
         kept: list[EvidenceKept] = []
         for clip in clips:
-            until = max(clip.kept.at, min(at, clip.last))
-            whole = replace(clip.kept, at=until, sha256=NO_HASH, size=0, complete=True)
-            written = self._keep(whole, self._buffer.film(clip.first, clip.last, self._most_bytes))
-            is_other = any(each.sha256 != clip.kept.sha256 for each in written)
-            if is_other and self._buffer.fits(clip.first, clip.last, self._most_bytes):
-                self._replaced.append(clip.kept)
+            first, last = self._span(clip)
+            until = max(clip.at, min(at, last))
+            whole = replace(clip, at=until, sha256=NO_HASH, size=0, complete=True)
+            written = self._keep(whole, self._buffer.film(first, last, self._most_bytes))
+            is_other = any(each.sha256 != clip.sha256 for each in written)
+            if is_other and self._buffer.fits(first, last, self._most_bytes):
+                self._replaced.append(clip)
             kept += written
         return kept
+
+    def _span(self, clip: EvidenceKept) -> tuple[int, int]:
+        """Return when (Unix ms) the clip of an alert begins and ends; `clip` is that up to it."""
+        settings = self._settings
+        return clip.at - round(1000 * settings.before_s), clip.at + round(1000 * settings.after_s)
 
     # --- what is kept ------------------------------------------------------------------------
 
     def evidence_of(self, shelf: Shelf, outputs: Sequence[Output]) -> list[EvidenceKept]:
-        """Keep what proves the outputs of an event; return it, on the disk: cards first.
-
-        `shelf` is the evidence on hand before that event.
-        """
+        """Keep what proves an event's outputs; return it, cards first. `shelf`: as before it."""
         if self._frame is None:
             return []
         kept: list[EvidenceKept] = []
@@ -227,12 +204,12 @@ class EvidenceRecorder:
         facts = (alert.shoe, alert.coup, NO_HASH, 0, alert.order, alert.id)
         still = EvidenceKept(frame.at, name, Medium.STILL, *facts)
         kept = self._keep(still, self._still_of(frame))
-        first = frame.at - round(1000 * self._settings.before_s)
-        last = frame.at + round(1000 * self._settings.after_s)
-        clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts, complete=last == frame.at)
+        clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts)
+        first, last = self._span(clip)
+        clip = replace(clip, complete=last == frame.at)
         film = self._keep(clip, self._buffer.film(first, frame.at, self._most_bytes))
         if last > frame.at:
-            self._rolling += [_Rolling(begun, first, last) for begun in film]
+            self._rolling += film
         return kept + film
 
     def _still_of(self, frame: Frame) -> bytes:
@@ -245,7 +222,7 @@ class EvidenceRecorder:
         if not content:
             return []
         try:
-            written = self._store.keep(kept, content)
+            written = self.store.keep(kept, content)
         except WriteError as error:
             log.warning("evidence %s cannot be kept: %s", kept.id, error)
             self._failure = f"{error.reason}."
@@ -255,11 +232,7 @@ class EvidenceRecorder:
 
 
 def protected(session: TableSession) -> tuple[Hold, ...]:
-    """Return the coups whose evidence is not to be deleted, as holds.
-
-    They are those with an alert that is not closed, with a result that is held, or under legal
-    hold.
-    """
+    """Return the coups with an open alert, a held result or a legal hold: their evidence stays."""
     holds = {Hold(proof.shoe, proof.coup) for proof in session.shelf.proofs}
     table = session.table
     for coup in (*table.done, *((table.coup,) if table.coup is not None else ())):
@@ -322,7 +295,7 @@ class Crop:
     def still(self, image: Image, most_bytes: int) -> bytes:
         """Return the layout as it is, as a JPEG; coarser where it would be larger than that."""
         masked = self.layout(image)
-        found = (_jpeg(masked, quality) for quality in STILL_QUALITIES)
+        found = (jpeg(masked, quality) for quality in STILL_QUALITIES)
         return next((still for still in found if len(still) <= most_bytes), b"")
 
     def thumbnail(self, image: Image) -> bytes:
@@ -330,13 +303,7 @@ class Crop:
         width, height = (length * self._shrink for length in self.small)
         part = image[self._part][:height, :width]
         small = cv2.resize(part, self.small, interpolation=cv2.INTER_AREA)
-        return _jpeg(
-            cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY
-        )
-
-
-def _jpeg(image: Image, quality: int) -> bytes:
-    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].data)
+        return jpeg(cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY)
 
 
 class ClipBuffer:

@@ -11,8 +11,7 @@ import signal
 import threading
 import time
 import uuid
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,8 +21,7 @@ from typing import Any, Self
 from vision.access.command_gate import Gate, Ordered
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, LinkWatch, SlowDisk
-from vision.app.order_intake import OrderIntake, staff_changes
-from vision.app.replay_service import Replays
+from vision.app.order_intake import OrderIntake, Replays, staff_changes
 from vision.app.restore import (
     CHECKPOINT_EVERY,
     checkpoint_of,
@@ -32,13 +30,7 @@ from vision.app.restore import (
     unsigned_facts,
 )
 from vision.app.retention import Retention
-from vision.app.signing import (
-    PruningSeal,
-    anchor_for,
-    key_in_log,
-    open_signer,
-    refuse_unsigned,
-)
+from vision.app.signing import key_in_log, open_signer, refuse_unsigned, sign_head
 from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
@@ -51,7 +43,7 @@ from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.record.facts import Anchored, Fact, Recorded
-from vision.storage.log import Checkpoint, Confirm, Entry, Store
+from vision.storage.log import Confirm, Entry, Store
 from vision.storage.log_reader import recent_orders
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
@@ -73,11 +65,6 @@ Input = Event | Ordered
 def event_of(item: Input) -> Event:
     """Return the event of an input."""
     return item.event if isinstance(item, Ordered) else item
-
-
-def order_of(item: Input) -> Mapping[str, object] | None:
-    """Return the order behind an input as the log keeps it, `None` where nobody ordered it."""
-    return item.record() if isinstance(item, Ordered) else None
 
 
 START = "time"  # why the signature is made with which a run begins: the contract has no other word
@@ -166,27 +153,27 @@ class Journal:
             messages = destinations.messages
             self._file = messages and opening.enter_context(MessagesFile(messages))
             self._signer = open_signer(config, destinations.log)
-            self._standing = restored(destinations.log, header, self._signer)
-            self._session = self._standing.session
+            self._session, self._unsigned = restored(destinations.log, header, self._signer)
             refuse_unsigned(destinations.log, self._signer, self._session.register)
             compare_messages(destinations.log, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
-            self.gate = _gate(config, self._session.stream.prefix + "cmd/")
+            users = Path(config.orders.users) if config.orders.users else None
+            fresh_ms = round(1000 * config.orders.fresh_s)
+            self.gate = Gate(f"{self._session.stream.prefix}cmd/", users, fresh_ms)
             self.gate.remember(recent_orders(destinations.log), self._session.table.clock)
             self._second_person = config.orders.second_person
             self._closing = opening.pop_all()
         begin = self._session.table.clock
         self._retention = Retention(self._store, evidence, config.log, begin)
         self._most_bytes = config.broker.max_message
-        self._replays = Replays(self._store, self._session.stream.prefix, self._vouch)
+        vouch = partial(self.gate.vouch, REPLAY)
+        self._replays = Replays(self._store, self._session.stream.prefix, vouch)
         self._disk = SlowDisk()
-        self._writes_s: list[float] = []  # how long each took since the disk was judged
         self._link_watch = LinkWatch()
         self._refused_before = 0
         self._refused = Burst("ORDERS", "orders refused")
         self._not_let_in = Burst("LOGINS", "failed log-ins")
         self._link: Publisher | None = None
-        self.inbox: deque[Ordered] = deque()
         self._intake: OrderIntake | None = None
 
     def _header(self, config: TableConfig, _log: Path) -> dict[str, Any]:
@@ -238,7 +225,7 @@ class Journal:
         stream = self._session.stream
         after = self._store.last_seq if self._store.last_seq > stream.seq else 0
         started = Started(at, boot, VERSION, models, identity, stream.term, after=after)
-        return self.begin(started, more=unsigned_facts(self._standing, at))
+        return self.begin(started, more=unsigned_facts(self._unsigned, at))
 
     def begin(
         self, started: Started, *, before: Sequence[Event] = (), more: Sequence[Event] = ()
@@ -253,7 +240,7 @@ class Journal:
         return steps
 
     def _connect(self, endpoint: Endpoint, at: int) -> None:
-        fill = self._evidence.filled if self._evidence else None
+        fill = self._evidence.store.filled if self._evidence else None
         self._link = Publisher(
             endpoint,
             self._store,
@@ -264,8 +251,7 @@ class Journal:
         self._intake = OrderIntake(
             self._link,
             self.gate,
-            self.inbox,
-            refuse=self._refuse_request,
+            refuse=lambda name, error: self._refuse(name, error, now_ms()),
             serve=self._serve_replay,
         )
         self._link.ask_before_sending(self.may_send)
@@ -285,23 +271,23 @@ class Journal:
         before = self._session.table.shoes
         entries: list[Entry] = []
         for item, step in folded:
-            checkpoint = self._checkpoint(before, step.session)
+            # Where a shoe begins, and after very many records without one.
+            is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
+            is_due = is_due or step.session.table.shoes != before
+            checkpoint = checkpoint_of(step.session) if is_due else None
             before = step.session.table.shoes
-            entries.append(Entry(event_of(item), step.messages, checkpoint, order_of(item)))
+            order = item.record() if isinstance(item, Ordered) else None
+            entries.append(Entry(event_of(item), step.messages, checkpoint, order))
         is_marked = any(entry.checkpoint is not None for entry in entries)
-        for anchor, step in self._signed(entries, folded, why or is_marked * "shoe"):
-            folded.append((anchor, step))
-            entries.append(Entry(anchor, step.messages))
+        self._sign(entries, folded, why or is_marked * "shoe")
         if entries:
             self._write(entries, folded[-1][1].session, partial(self._written, folded))
         if is_marked and why != END:
             self.prune(self._session.table.clock)
         return tuple(step for _, step in folded)
 
-    def _signed(
-        self, entries: Sequence[Entry], folded: Sequence[tuple[Input, Step]], why: str
-    ) -> Iterator[tuple[Anchored, Step]]:
-        """Yield the signature over the log with these entries, if it is time or there is a `why`.
+    def _sign(self, entries: list[Entry], folded: list[tuple[Input, Step]], why: str) -> None:
+        """Add the signature over the log with these entries, if it is time or there is a `why`.
 
         It is written with them, so that no power cut leaves unsigned what is always signed.
         """
@@ -311,8 +297,9 @@ class Journal:
         reason = why or self._signer.due(session.table.clock, session.table.shoe.name)
         if reason:
             head = self._head_after(entries)
-            anchor = anchor_for(self._signer, self._store.hash_of(0), head, session, reason)
-            yield anchor, advance(session, anchor)
+            anchor, step = sign_head(self._signer, self._store.hash_of(0), head, session, reason)
+            folded.append((anchor, step))
+            entries.append(Entry(anchor, step.messages))
 
     def _head_after(self, entries: Sequence[Entry]) -> tuple[int, str]:
         """Return number and hash of the last record behind these entries."""
@@ -332,7 +319,7 @@ class Journal:
         try:
             self._store.append(entries, confirm)
         finally:
-            self._writes_s.append(time.monotonic() - began_s)
+            self._disk.note(time.monotonic() - began_s)
 
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
         """Pass on what is on the disk now."""
@@ -348,12 +335,7 @@ class Journal:
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
-        if self._retention.monotonic_s() < self._retention.next_look_s:
-            return
-        facts = self._retention.look(self._session, at, self.unsent_since[:10])
-        if facts:
-            self.take(facts)
-        self._retention.delete()
+        self._retention.tidy(self._session, at, lambda: self.unsent_since[:10], self.take)
 
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
@@ -364,16 +346,20 @@ class Journal:
 
     def _prune_one(self, now: int) -> bool:
         """Delete one segment of the log, if there is one to go."""
-        signer, seal = self._signer, None
-        if signer is not None:
-            seal = PruningSeal(signer, self._store.hash_of(0), self._session)
+        log_id = self._store.hash_of(0)
+        signed: list[tuple[Anchored, Step]] = []
+
+        def seal(number: int, head: str) -> Entry | None:
+            if self._signer is None:
+                return None
+            signed.append(sign_head(self._signer, log_id, (number, head), self._session, "prune"))
+            return Entry(signed[0][0], signed[0][1].messages)
+
         if not self._retention.prune(self._session, now, seal):
             return False
-        if signer and seal and seal.anchor and seal.step:
-            self._session = seal.step.session
-            signer.note(seal.anchor)
-            if self._file:
-                self._file.write(seal.step.messages)
+        for anchor, step in signed:
+            self._session = step.session
+            self._written([(anchor, step)])
         return True
 
     def _orders_refused(self) -> int:
@@ -385,8 +371,7 @@ class Journal:
         self._refused_before = refused
         self._refused.note(refused - before, at)
         bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
-        writes_s, self._writes_s = self._writes_s, []
-        reports = (*self._disk.reports(at, writes_s), *bursts)
+        reports = (*self._disk.reports(at), *bursts)
         if self._link is None:
             return reports
         link = self._link_watch.reports(at, self._link.fault(), self._link.set_aside())
@@ -410,26 +395,15 @@ class Journal:
         self._not_let_in.note(sum(is_failed_log_in(event_of(item)) for item in found), at)
         return tuple(found)
 
-    def _vouch(self, fields: Mapping[str, object]) -> str:
-        return self.gate.vouch(REPLAY, dict(fields))
-
     def _serve_replay(self, fields: Fields) -> None:
         reply = self._replays.ask(fields, self._session.stream.seq, now_ms())
         self._publish(answer(self._session.stream, reply))
         if self._link is not None:
             self._link.wake()
 
-    def _refuse_request(self, name: str, error: RefusedError) -> None:
-        self._refuse(name, error, now_ms())
-
     def _publish(self, message: Message) -> None:
         if self._link is not None:
             self._link.say(message)
-
-    def _checkpoint(self, shoes: int, after: TableSession) -> Checkpoint | None:
-        """Return the session where a shoe begins, and after very many records without one."""
-        is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
-        return checkpoint_of(after) if after.table.shoes != shoes or is_due else None
 
     def figures(self, at: int) -> dict[str, object]:
         """Return the figures of the link: what waits, since when, and what was refused."""
@@ -444,15 +418,14 @@ class Journal:
 
     def publish_health(self, at: int, values: dict[str, object]) -> None:
         """Publish the reader's figures, if there is a broker."""
-        if self._link is not None:
-            self._link.say(health(self._session.stream, at, values))
+        self._publish(health(self._session.stream, at, values))
 
     def _acknowledge(self, item: Input) -> None:
         """Answer the house's system and desks' reports, to which the rules give no reply."""
-        if isinstance(item, Ordered) and isinstance(item.event, UNANSWERED) and self._link:
+        if isinstance(item, Ordered) and isinstance(item.event, UNANSWERED):
             ref, who = ref_of(item.fields), item.fields["key"]
             reply = Replied(item.event.at, ref, item.name, who, accepted=True, why="")
-            self._link.say(answer(self._session.stream, reply))
+            self._publish(answer(self._session.stream, reply))
 
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:
         reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
@@ -493,8 +466,3 @@ def is_failed_log_in(event: Event) -> bool:
     if isinstance(event, SignIn):
         return not event.accepted
     return isinstance(event, Recorded) and event.kind is Fact.SIGN_IN_REFUSED
-
-
-def _gate(config: TableConfig, prefix: str) -> Gate:
-    users = Path(config.orders.users) if config.orders.users else None
-    return Gate(prefix, users, round(1000 * config.orders.fresh_s))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from statistics import median_high
 from typing import NamedTuple
 
@@ -49,14 +49,13 @@ class SlowDisk:
         self._slow_s = 0.0
         self._good = 0
 
-    def reports(self, at: int, writes_s: Iterable[float]) -> tuple[Event, ...]:
-        """Return the report of a disk that became slow or is quick again, at `at` (Unix ms).
+    def note(self, took_s: float) -> None:
+        """Note how long a write took, also one that failed."""
+        self._good = self._good + 1 if took_s < SLOW_S else 0
+        self._slow_s = took_s if took_s >= SLOW_S else self._slow_s
 
-        `writes_s` is how long each write since the last call took, also one that failed.
-        """
-        for took_s in writes_s:
-            self._good = self._good + 1 if took_s < SLOW_S else 0
-            self._slow_s = took_s if took_s >= SLOW_S else self._slow_s
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the report of a disk that became slow or is quick again, at `at` (Unix ms)."""
         if self._slow.reason is not None and self._good >= GOOD_IN_A_ROW:
             self._slow_s = 0.0
         words = f"The disk is slow: {self._slow_s:.1f} s a write."
@@ -104,19 +103,14 @@ class ClockWatch:
         A wall clock that is ahead is followed at once when the table is quiet, one that is behind
         bit by bit; one that is far off and that nobody keeps is not followed.
         """
-        kept = self._is_kept()
-        self._clock.note_kept(kept=kept)
-        leap = self._clock.leap_ms()
-        if quiet:
-            self._clock.catch_up()
-        if leap:
-            words = f"The clock of this machine leapt by {leap / 1000:+.1f} s."
-            return self._leapt.report(words + (UNKEPT if self._clock.is_doubted else ""), at)
-        offset = self._clock.offset_ms
-        if abs(offset) < AGREED_MS:
+        leapt, ahead, is_doubted = self._clock.follow(kept=self._is_kept(), quiet=quiet)
+        if leapt:
+            words = f"The clock of this machine leapt by {leapt / 1000:+.1f} s."
+            return self._leapt.report(words + (UNKEPT if is_doubted else ""), at)
+        if abs(ahead) < AGREED_MS:
             return self._leapt.take(None, at)
-        words = f"The table's log is {-offset / 1000:.0f} s ahead of this machine's clock."
-        is_behind = offset < -DOUBTED_MS and self._leapt.reason is None
+        words = f"The table's log is {-ahead / 1000:.0f} s ahead of this machine's clock."
+        is_behind = ahead < -DOUBTED_MS and self._leapt.reason is None
         return self._leapt.take(words if is_behind else self._leapt.reason, at)
 
 
@@ -135,14 +129,9 @@ class OverloadWatch:
         """Want so many looks a second where the camera gives as many; times by that clock."""
         self._looks_per_s = looks_per_s
         self._clock = clock
-        self._overload = Condition("OVERLOAD")
+        self.condition = Condition("OVERLOAD")
         self._resumed = False
         self._begin()
-
-    @property
-    def reason(self) -> str | None:
-        """Why the reader does not keep up, `None` while it does."""
-        return self._overload.reason
 
     def pause(self) -> None:
         """Note that the source gives no picture, which says nothing of the machine.
@@ -152,19 +141,20 @@ class OverloadWatch:
         self._begin()
         self._resumed = True
 
-    def reports(self, at: int, taken: Sequence[PictureLoad]) -> tuple[Event, ...]:
-        """Return the report, at `at` (Unix ms), of an overload that began or is over.
+    def note(self, picture: PictureLoad) -> None:
+        """Take a picture that was looked at."""
+        if not self._resumed:
+            self._taken.append(picture)
+        self._resumed = False
 
-        `taken` are the pictures since the last call or pause.
-        """
-        self._taken += taken[1:] if self._resumed else taken
-        self._resumed = self._resumed and not taken
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the report, at `at` (Unix ms), of an overload that began or is over."""
         seconds = self._clock() - self._began_s
         if seconds < OVERLOAD_S or not self._taken:
             return ()
         reason = self._judged(seconds)
         self._begin()
-        return self._overload.take(reason, at)
+        return self.condition.take(reason, at)
 
     def _begin(self) -> None:
         self._began_s = self._clock()

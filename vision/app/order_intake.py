@@ -1,31 +1,39 @@
-"""Read and check orders as they arrive, in a thread of its own: no picture waits for nonsense.
+"""Take what others ask of a reader: orders, and messages again that a consumer missed.
 
-Orders wait by the key that signed them, and the keys take turns, so that a flood under one key, or
-of what nobody signed, keeps nobody else's order waiting, whatever key it names.
+They are read and checked as they arrive, in a thread of its own: no picture waits for nonsense.
+They wait by the key that signed them, and the keys take turns, so that a flood under one key, or of
+what nobody signed, keeps nobody else's order waiting, whatever key it names.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from vision.access.command_gate import Gate, Ordered
 from vision.access.users import Users
+from vision.game.outputs import Replied
 from vision.mqtt.publisher import Publisher
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded, Register
+from vision.storage.log import Store
 from vision.wire.commands import (
+    NOT_KEPT,
     REPLAY,
     TOO_MANY,
     Fields,
     RefusedError,
+    again,
     order_fields,
     read_command,
+    read_range,
     ref_of,
 )
+from vision.wire.messages import PICTURES, Message
 
 # Orders admitted at most with each picture; a house gives a few a minute. More lets a signer who
 # floods hold up the pictures, fewer delays honest orders.
@@ -43,9 +51,6 @@ log = logging.getLogger(__name__)
 
 NOBODY = ""  # the key of what none signed
 
-Refuse = Callable[[str, RefusedError], None]
-Serve = Callable[[Fields], None]
-
 
 class _Waiting(NamedTuple):
     """A command that waits for its turn: its name and fields, or why it has none."""
@@ -62,22 +67,20 @@ class OrderIntake:
         self,
         link: Publisher,
         gate: Gate,
-        inbox: deque[Ordered],
         *,
-        refuse: Refuse,
-        serve: Serve,
+        refuse: Callable[[str, RefusedError], None],
+        serve: Callable[[Fields], None],
     ) -> None:
-        """Prepare; the `inbox` is filled, by the thread, with what the gate admits.
+        """Prepare; `refuse` is called with the name of what is refused and the reason.
 
-        `refuse` is called with the name of what it refuses and the reason, `serve` with the fields
-        of a replay request; both from the thread.
+        `serve` is called with the fields of a replay request; both from the thread.
         """
         self._link = link
         self._gate = gate
         self._refuse = refuse
         self._serve = serve
         self._waiting: OrderedDict[str, deque[_Waiting]] = OrderedDict()
-        self._inbox = inbox
+        self._inbox: deque[Ordered] = deque()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orders", daemon=True)
         self.dropped = 0
@@ -159,10 +162,7 @@ class OrderIntake:
 
 
 def staff_changes(register: Register, users: Users, at: int) -> tuple[Recorded, ...]:
-    """Return the facts, at `at` (Unix ms), of users who are not as the log has them.
-
-    The log has public keys and roles only, as the users file has.
-    """
+    """Return the facts, at `at` (Unix ms), of users whose key or roles the log has otherwise."""
     before = {person.name: person.entry for person in register.users}
     now = {
         name: canonical(user.model_dump(mode="json", exclude_defaults=True))
@@ -173,3 +173,98 @@ def staff_changes(register: Register, users: Users, at: int) -> tuple[Recorded, 
         for name in sorted({*before, *now})
         if before.get(name) != now.get(name)
     )
+
+
+# --- messages again -------------------------------------------------------------------------------
+# To consumers that missed some: bounded, and after everything else. The publisher takes them one by
+# one when nothing else is to be sent. A request that is signed with a key of the users file gets
+# pictures too; any other only messages, because anybody who may publish there could have sent it.
+
+# Messages a second, and at most at once. Chosen, not measured at the limit: higher serves consumers
+# sooner, and keeps the processor from the pictures of the table.
+RATE_PER_S = 500
+AT_ONCE = 100
+RANGES_LIMIT = 10  # requests in the queue; a further one is refused
+# Requests of one sender in the queue: what a desk asks for after a start. All that are not signed
+# count as one sender. More lets one sender keep the others waiting.
+RANGES_EACH = 4
+
+
+class _Range(NamedTuple):
+    """The messages still to be sent to a sender, "" where nobody signed."""
+
+    first: int
+    last: int
+    sender: str
+
+
+class Replays:
+    """The requests that wait, oldest first; safe to use from several threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        prefix: str,
+        vouch: Callable[[Fields], str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic.
+
+        `vouch` returns whose key signed a request; RefusedError where the signature is not good.
+        """
+        self._store = store
+        self._prefix = prefix
+        self._vouch = vouch
+        self._clock = clock
+        self._mutex = threading.Lock()
+        self._ranges: deque[_Range] = deque()
+        self._ready: deque[Message] = deque()
+        self._paid_until = clock()
+
+    def ask(self, fields: Fields, newest: int, at: int) -> Replied:
+        """Take a request, or refuse it with the reason; `newest` is the last `seq` published."""
+        ref = ref_of(fields)
+        try:
+            first, last = read_range(fields, newest)
+            sender = self._vouch(fields) if "sig" in fields else ""
+            if self._store.count_messages(first, last) <= last - first:
+                raise RefusedError(NOT_KEPT)
+            with self._mutex:
+                same = sum(waiting.sender == sender for waiting in self._ranges)
+                if len(self._ranges) >= RANGES_LIMIT or same >= RANGES_EACH:
+                    raise RefusedError("others wait for messages too: ask again in a while")
+                self._ranges.append(_Range(first, last, sender))
+        except RefusedError as error:
+            return Replied(at, ref, REPLAY, "", accepted=False, why=str(error))
+        return Replied(at, ref, REPLAY, str(fields.get("by", "")), accepted=True, why="")
+
+    def next(self) -> Message | None:
+        """Return the next message, at most AT_ONCE together and RATE_PER_S over time."""
+        with self._mutex:
+            if not self._ready:
+                self._read()
+            return self._ready.popleft() if self._ready else None
+
+    def put_back(self, messages: Sequence[Message]) -> None:
+        """Take messages back that did not reach the broker, oldest first."""
+        with self._mutex:
+            self._ready.extendleft(reversed(messages))
+
+    def _read(self) -> None:
+        """Read the messages that are due now; OutsideError where the store fails."""
+        now = self._clock()
+        self._paid_until = max(self._paid_until, now - AT_ONCE / RATE_PER_S)
+        room = min(AT_ONCE, int((now - self._paid_until) * RATE_PER_S))
+        if not self._ranges or room < 1:
+            return
+        wanted = self._ranges.popleft()
+        until = min(wanted.last, wanted.first + room - 1)
+        if until < wanted.last:
+            self._ranges.appendleft(wanted._replace(first=until + 1))
+        found = self._store.messages(wanted.first, until)
+        self._paid_until += len(found) / RATE_PER_S
+        self._ready += [
+            again(message, self._prefix)
+            for message in found
+            if wanted.sender or not message.topic.removeprefix(self._prefix).startswith(PICTURES)
+        ]

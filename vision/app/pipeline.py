@@ -16,9 +16,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -32,8 +32,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.coup.state import Table
 from vision.game.events import Event, ViewBack, ViewLost
 from vision.game.rules import Dealing, Rules
-from vision.inference.load import ModelSet, Runtime, open_models
-from vision.inference.self_test import SelfTest
+from vision.inference.load import ModelSet, Runtime, SelfTest, open_models
 from vision.metrics.counters import SightCounts
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck, Look
@@ -61,10 +60,7 @@ READING_MS = 300
 
 
 def layout_of(config: TableConfig) -> Image | None:
-    """Return the picture of the empty layout; ConfigurationError if it cannot be used.
-
-    `None` where the table file names none.
-    """
+    """Return the picture of the empty layout, `None` where none is named; ConfigurationError."""
     path = config.view.layout
     if not path:
         return None
@@ -133,7 +129,8 @@ class SightPipeline:
         self._view_check = ViewCheck(view, view_limits)
         self._position = CameraPosition(view, position_limits, layout_of(config))
         self._trend = ReadingTrend(trend_limits)
-        self._blind: dict[str, str | None] = {}
+        # Why nothing can be seen, from the picture and from the camera's position.
+        self.blind: dict[str, str | None] = {}
         self._fresh_looks: list[Look] = []
         self._fresh_events: list[Event] = []
         self._next_check_at = 0
@@ -160,10 +157,6 @@ class SightPipeline:
         self._follower.begin_shoe(table.next_order, read_cards(table), burn=burn)
         self._follower.restore(at, table.shoe.sight, resumed(table))
 
-    def blind(self) -> dict[str, str | None]:
-        """Return why nothing can be seen, from the picture and from the camera's position."""
-        return self._blind
-
     def see(self, frame: Frame) -> tuple[Event, ...]:
         """Return the events of a frame; ConfigurationError if it has not the calibrated size."""
         if frame.size != self._size:
@@ -175,7 +168,7 @@ class SightPipeline:
         # With the mouth, for which the colours are converted anyway.
         check = self._gate.sudden or (mouth_due and frame.at >= self._next_check_at)
         poor = self._check(frame, moving=moving) if check else ()
-        if self._view_check.unseen or any(self._blind.values()):
+        if self._view_check.unseen or any(self.blind.values()):
             self._follower.miss()
             return poor
         if self._gate.sudden and not unseen_before:
@@ -198,7 +191,7 @@ class SightPipeline:
         self._next_check_at = frame.at + CHECK_EVERY_MS
         view = self._view_check.look(frame)
         position = () if moving else self._position.look(frame)
-        self._blind = {"picture": self._view_check.blind, "position": self._position.blind}
+        self.blind = {"picture": self._view_check.blind, "position": self._position.blind}
         self._trend.add_looks(self._fresh_looks)
         trend = self._trend.update(self._fresh_events, frame.at)
         self._fresh_looks.clear()
@@ -269,80 +262,49 @@ class Reasons:
     """The reasons to be blind, and the events when the first comes and the last goes."""
 
     def __init__(self) -> None:
-        self._held: dict[str, str] = {}
+        self.held: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._held)
-
-    def get(self, name: str) -> str | None:
-        """Return the reason of that name, `None` where it does not hold."""
-        return self._held.get(name)
+        return bool(self.held)
 
     def put(self, name: str, reason: str | None, at: int) -> list[Event]:
         """Take a reason in, or with `None` out."""
-        before = bool(self._held)
+        before = bool(self.held)
         if reason is not None:
-            self._held[name] = reason
+            self.held[name] = reason
             return [] if before else [ViewLost(at, reason)]
-        self._held.pop(name, None)
-        return [ViewBack(at)] if before and not self._held else []
+        self.held.pop(name, None)
+        return [ViewBack(at)] if before and not self.held else []
 
 
-@dataclass(frozen=True, slots=True)
-class SightResult:
-    """The result of a frame: events, and the reasons to be blind that were looked into."""
-
-    events: tuple[Event, ...]
-    blind: dict[str, str | None]
-
-
-class Worker:
-    """A thread that makes calls in order; a call that never returns blocks only the thread."""
-
-    def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[tuple[Callable[[], SightResult], Future[SightResult]]]
-        self._calls = queue.SimpleQueue()
-        threading.Thread(target=self._work, name="sight", daemon=True).start()
-
-    def begin(self, call: Callable[[], SightResult]) -> Future[SightResult]:
-        """Queue a call; its result comes with the future."""
-        future: Future[SightResult] = Future()
-        self._calls.put((call, future))
-        return future
-
-    def _work(self) -> None:
-        while True:
-            call, future = self._calls.get()
-            try:
-                future.set_result(call())
-            except BaseException as error:  # raised again in the thread that waits
-                future.set_exception(error)
+# What a look at a frame gives: events, and the reasons to be blind that were looked into.
+_Seen = tuple[tuple[Event, ...], dict[str, str | None]]
 
 
 class SightSupervisor:
-    """Supervises a table's sight; `stall_s` is how long the models may take, `None` for ever.
+    """Supervises a table's sight. A recording waits for its models as long as they take.
 
-    `canary_every_s` is in the time of the pictures. A model that does not answer for `give_up_s`
-    ends the run with OutsideError: only a new start of the program helps.
+    A model that does not answer for [watch] `models_give_up_s` ends the run with OutsideError: only
+    a new start of the program helps. `canary_every_s` is in the time of the pictures.
     """
 
     def __init__(
         self,
         pipeline: SightPipeline,
         self_test: SelfTest | None,
+        watch: WatchSection,
         *,
-        canary_every_s: float,
-        stall_s: float | None,
-        give_up_s: float,
+        live: bool,
     ) -> None:
         self._pipeline = pipeline
         self._self_test = self_test
-        self._canary_every_ms = round(1000 * canary_every_s)
+        self._watch = watch
         self._canary_at: int | None = None
-        self._stall_s = stall_s
-        self._give_up_ms = round(1000 * give_up_s)
-        self._worker = Worker() if stall_s is not None else None
-        self._late: tuple[int, Future[SightResult]] | None = None
+        self._live = live
+        self._frames: queue.SimpleQueue[tuple[Frame, Future[_Seen]]] = queue.SimpleQueue()
+        if live:
+            threading.Thread(target=self._work, name="sight", daemon=True).start()
+        self._late: tuple[int, Future[_Seen]] | None = None
         self._reasons = Reasons()
         self._last_at = 0
         self._looks: deque[int] = deque(maxlen=LOOKS)
@@ -353,7 +315,7 @@ class SightSupervisor:
     @property
     def counts(self) -> SightCounts:
         """What has been counted so far."""
-        blind, complaint = bool(self._reasons), self._reasons.get("canary")
+        blind, complaint = bool(self._reasons), self._reasons.held.get("canary")
         return SightCounts(
             self._pipeline.looked, self._outages, blind, self._canary_failures, complaint
         )
@@ -380,7 +342,7 @@ class SightSupervisor:
 
         It is the machine that is judged: pictures that did not come are the camera's business.
         """
-        if self._worker is None or self._pipeline.looked < 2:  # the first look takes long
+        if not self._live or self._pipeline.looked < 2:  # the first look takes long
             return []
         at, looks, before = shot.frame.at, self._looks, self._last_at
         if shot.damaged or not shot.skipped:
@@ -397,66 +359,59 @@ class SightSupervisor:
 
     def _look(self, frame: Frame) -> list[Event]:
         camera = self._reasons.put("camera", None, frame.at)
-        if self._worker is None or self._stall_s is None:
+        if not self._live:
             return [*camera, *self._events_of(self._see(frame), frame.at)]
-        patience_s = self._stall_s
+        patience_s = self._watch.models_stall_s
         if self._late is None:
-            self._late = frame.at, self._worker.begin(lambda: self._see(frame))
+            self._late = frame.at, Future()
+            self._frames.put((frame, self._late[1]))
         else:
             # Frames that come meanwhile are not seen: the table hears of that as a lost view.
             patience_s = 0.1
         return [*camera, *self._answer(self._late, frame.at, patience_s)]
 
-    def _answer(
-        self, late: tuple[int, Future[SightResult]], at: int, patience_s: float
-    ) -> list[Event]:
+    def _answer(self, late: tuple[int, Future[_Seen]], at: int, patience_s: float) -> list[Event]:
         """Wait for the models; events that come late count from now on."""
         began_at, future = late
-        if not wait([future], patience_s).done:
-            return self._not_answering(began_at, at)
-        self._late = None
-        return [*self._events_of(future.result(), at), *self._reasons.put("models", None, at)]
-
-    def _not_answering(self, began_at: int, at: int) -> list[Event]:
-        if at - began_at > self._give_up_ms:
+        if wait([future], patience_s).done:
+            self._late = None
+            return [*self._events_of(future.result(), at), *self._reasons.put("models", None, at)]
+        give_up_s = self._watch.models_give_up_s
+        if at - began_at > round(1000 * give_up_s):
             raise OutsideError(
-                f"the models have not answered for {self._give_up_ms / 1000:g} s; start the reader "
+                f"the models have not answered for {give_up_s:g} s; start the reader "
                 "again (the service does so by itself) and see that the machine is not overloaded"
             )
-        words = f"the models have not answered for {self._stall_s:g} s"
+        words = f"the models have not answered for {self._watch.models_stall_s:g} s"
         return self._reasons.put("models", words, began_at)
 
-    def _see(self, frame: Frame) -> SightResult:
+    def _work(self) -> None:
+        """Look at frames in order; a model that never answers blocks only this thread."""
+        while True:
+            frame, future = self._frames.get()
+            try:
+                future.set_result(self._see(frame))
+            except BaseException as error:  # raised again in the thread that waits
+                future.set_exception(error)
+
+    def _see(self, frame: Frame) -> _Seen:
         self_test = self._try_canary(frame.at)
         events = self._pipeline.see(frame)
-        return SightResult(events, {**self_test, **self._pipeline.blind()})
+        return events, {**self_test, **self._pipeline.blind}
 
     def _try_canary(self, at: int) -> dict[str, str | None]:
         """Have the test picture read when it is due; after a failure it is so much sooner."""
         if self._self_test is None or (self._canary_at is not None and at < self._canary_at):
             return {}
         complaint = self._self_test.complaint()
-        self._canary_at = at + (self._canary_every_ms if complaint is None else CANARY_AGAIN_MS)
+        every_ms = round(1000 * self._watch.canary_every_s)
+        self._canary_at = at + (every_ms if complaint is None else CANARY_AGAIN_MS)
         self._canary_failures += complaint is not None
         return {"canary": complaint}
 
-    def _events_of(self, seen: SightResult, at: int) -> list[Event]:
+    def _events_of(self, seen: _Seen, at: int) -> list[Event]:
         """Return the events, none from before `at`, and those of the reasons to be blind."""
-        events = [replace(event, at=max(event.at, at)) for event in seen.events]
-        for name, reason in seen.blind.items():
+        events = [replace(event, at=max(event.at, at)) for event in seen[0]]
+        for name, reason in seen[1].items():
             events += self._reasons.put(name, reason, at)
         return events
-
-
-def supervised(
-    config: TableConfig, models: ModelSet, pipeline: SightPipeline, *, live: bool
-) -> SightSupervisor:
-    """Return the supervisor; a recording waits for its models as long as they take."""
-    watch = config.watch
-    return SightSupervisor(
-        pipeline,
-        models.self_test,
-        canary_every_s=watch.canary_every_s,
-        stall_s=watch.models_stall_s if live else None,
-        give_up_s=watch.models_give_up_s,
-    )

@@ -12,7 +12,6 @@ import logging
 import os
 import queue
 import socket
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +23,10 @@ from typing import Protocol
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
-from vision.app.pipeline import SightPipeline, models_of, rules_of, supervised
+from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
 from vision.app.signing import refuse_unapproved
+from vision.camera.decoding import Ahead
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.identity import identify
@@ -53,7 +53,6 @@ COLOURS_EVERY_MS = 60_000
 # Fewer stop sight for every slow write, more take memory and make events later before the slow disk
 # is felt.
 AHEAD = 10
-LOOK_S = 0.1  # seconds of one wait for room; bounds how late the end of the run is noticed
 # Seconds that the end of the thread is waited for: longer than a look takes on a loaded machine. A
 # thread that is within a model when the program ends makes it end with an error.
 JOIN_S = 4.0
@@ -73,13 +72,6 @@ class SeenShot:
     took_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The source has ended, or sight has failed."""
-
-    error: BaseException | None = None
-
-
 class SightLoop:
     """The shots of a source with their events, in order."""
 
@@ -95,52 +87,25 @@ class SightLoop:
         self._shots = shots
         self._look = look
         self._view = view
-        self._thread = (
-            threading.Thread(target=self._work, name="pictures", daemon=True) if threaded else None
-        )
+        self._threaded = threaded
+        self._ahead: Ahead[SeenShot] | None = None
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._seen: queue.Queue[SeenShot | _End] = queue.Queue(AHEAD)
-        self._closed = threading.Event()
 
     def call(self, change: Callable[[], None]) -> None:
         """Have sight changed before its next look."""
         self._calls.put(change)
 
     def __iter__(self) -> Iterator[SeenShot]:
-        if self._thread is None:
-            yield from map(self._see, self._shots)
-            return
-        self._thread.start()
-        while isinstance(seen := self._seen.get(), SeenShot):
-            yield seen
-        if seen.error is not None:
-            raise seen.error
+        seen = map(self._see, self._shots)
+        if self._threaded:
+            self._ahead = Ahead(seen, AHEAD, "pictures")
+            return iter(self._ahead.get, None)
+        return seen
 
     def close(self) -> None:
         """End the thread, after the look that it is at."""
-        self._closed.set()
-        if self._thread is not None and self._thread.is_alive():
-            self._thread.join(JOIN_S)
-
-    def _work(self) -> None:
-        end = _End()
-        try:
-            for shot in self._shots:
-                self._put(self._see(shot))
-                if self._closed.is_set():
-                    return
-        except BaseException as error:  # raised again in the thread that waits
-            end = _End(error)
-        self._put(end)
-
-    def _put(self, item: SeenShot | _End) -> None:
-        while not self._closed.is_set():
-            try:
-                self._seen.put(item, timeout=LOOK_S)
-            except queue.Full:
-                continue
-            else:
-                return
+        if self._ahead is not None:
+            self._ahead.close(JOIN_S)
 
     def _see(self, shot: Shot | Outage) -> SeenShot:
         while not self._calls.empty():
@@ -199,37 +164,36 @@ class TableReader:
         refuse_unapproved(config.models, found)
         self._identity = found.signature
         self._pipeline = SightPipeline(config, models, rules=rules_of(config))
-        self._recorder = _evidence_recorder(config, destinations)
+        self._recorder = EvidenceRecorder(config, destinations.log)
         self._journal = self._open_journal(config, destinations)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
-        live = is_live(config.camera.source)
-        self._supervisor = supervised(config, models, self._pipeline, live=live)
+        self._live = is_live(config.camera.source)
+        self._supervisor = SightSupervisor(
+            self._pipeline, models.self_test, config.watch, live=self._live
+        )
         self.metrics = Metrics(lambda: self._supervisor.counts)
         # A recording read fast runs ahead of the clock, and a clock may have been set back.
         CLOCK.not_before(self._journal.table.clock)
         self._at = now_ms()
         self._clock = ClockWatch(CLOCK)
-        self._sight = self._open_sight(speed)
+        try:
+            shots = open_source(config.camera, speed=speed, start_ms=self._at)
+        except ShoeReaderError:
+            self._journal.close()
+            raise
+        self._sight = SightLoop(
+            shots,
+            self._supervisor.take,
+            lambda: self._pipeline.view,
+            threaded=speed > 0 and self.looks_ahead,
+        )
         self._overload = OverloadWatch(config.models.looks_per_s)
-        self._taken: list[PictureLoad] = []
         self._tick_due_s = 0.0
         self._waits_until: int | None = None
         self._greys, self._colours_due = GreyPictures(), 0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
-
-    def _open_sight(self, speed: float) -> SightLoop:
-        """Open the source and begin to look; where it cannot be opened, the journal is closed."""
-        try:
-            shots = open_source(self.config.camera, speed=speed, start_ms=self._at)
-        except ShoeReaderError:
-            self._journal.close()
-            raise
-        threaded = speed > 0 and self.looks_ahead
-        return SightLoop(
-            shots, self._supervisor.take, lambda: self._pipeline.view, threaded=threaded
-        )
 
     def _open_journal(self, config: TableConfig, destinations: Destinations) -> Journal:
         return Journal(config, destinations, self._recorder)
@@ -294,8 +258,7 @@ class TableReader:
         events: list[Input] = [*self._recorder.ended(self._at), *seen.events]
         if self._waits_until is not None and self._waits_until <= self._at:
             events.append(TimePassed(self._at))
-        if self._journal.inbox:
-            events += self._journal.orders(self._at)
+        events += self._journal.orders(self._at)
         self._advance(events)
         if self._viewer is not None and isinstance(shot, Shot):
             self._viewer.show(shot.frame, seen.view)
@@ -311,18 +274,24 @@ class TableReader:
     def _tick(self, shot: Shot | Outage) -> None:
         """Look after the machine: its clock, disk, link and speed, and what is to be kept."""
         notify("WATCHDOG=1")
-        if isinstance(shot, Shot):
-            self._note_colours(shot.frame)
-        taken, self._taken = self._taken, []
+        if isinstance(shot, Shot) and shot.frame.at >= self._colours_due:
+            self._colours_due = shot.frame.at + COLOURS_EVERY_MS
+            self._greys.note(shot.frame.image, "the picture of this table")
+        quiet = self._waits_until is None
         self._advance(
             [
-                *self._clock_reports(),
+                # A recording has its own time, and no reports on the clock.
+                *(self._clock.reports(self._at, quiet=quiet) if self._live else ()),
                 *self._journal.reports(self._at),
                 *self._recorder.reports(self._at),
-                *self._overload.reports(self._at, taken),
+                *self._overload.reports(self._at),
             ]
         )
-        self._publish_health()
+        at = now_ms()
+        figures = {**self.metrics.health(), **self._journal.figures(at)}
+        self.health = {**figures, "overload": self._overload.condition.reason}
+        self.health_at_s = time.monotonic()
+        self._journal.publish_health(at, self.health)
         self._journal.tidy(self._at)
 
     def _note(self, seen: SeenShot) -> None:
@@ -331,7 +300,6 @@ class TableReader:
         if isinstance(shot, Outage):
             self._at = max(self._at, shot.at)
             self.metrics.damaged += shot.damaged
-            self._taken.clear()
             self._overload.pause()
             return
         self._at = shot.frame.at
@@ -339,45 +307,24 @@ class TableReader:
         self.metrics.skipped += shot.skipped
         self.metrics.damaged += shot.damaged
         self.metrics.age.append(seen.age_s)
-        self._taken.append(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
-
-    def _note_colours(self, frame: Frame) -> None:
-        if frame.at >= self._colours_due:
-            self._colours_due = frame.at + COLOURS_EVERY_MS
-            self._greys.note(frame.image, "the picture of this table")
-
-    def _publish_health(self) -> None:
-        at = now_ms()
-        figures = {**self.metrics.health(), **self._journal.figures(at)}
-        self.health = {**figures, "overload": self._overload.reason}
-        self.health_at_s = time.monotonic()
-        self._journal.publish_health(at, self.health)
-
-    def _clock_reports(self) -> tuple[Event, ...]:
-        """Return the reports on the clock; a recording has its own time and none."""
-        if not is_live(self.config.camera.source):
-            return ()
-        return self._clock.reports(self._at, quiet=self._waits_until is None)
+        self._overload.note(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
 
     def _advance(self, events: Sequence[Input]) -> None:
         if not events:
             return
         before = self._journal.table
         steps = self._journal.take(events)
-        self._count(steps)
+        for output in (output for step in steps for output in step.outputs):
+            if isinstance(output, CardSeen):
+                self.metrics.cards_out += output.event in ("out", "found")
+                self.metrics.cards_read += output.event == "read" and output.card is not None
+                self.metrics.cards_unread += output.event == "read" and output.card is None
         self._report(steps)
         table = self._journal.table
         if table.shoes != self._shoes:
             self._shoes = table.shoes
             begin = partial(self._pipeline.begin_shoe, table, past=ended_cards(before))
             self._sight.call(begin)
-
-    def _count(self, steps: Sequence[Step]) -> None:
-        for output in (output for step in steps for output in step.outputs):
-            if isinstance(output, CardSeen):
-                self.metrics.cards_out += output.event in ("out", "found")
-                self.metrics.cards_read += output.event == "read" and output.card is not None
-                self.metrics.cards_unread += output.event == "read" and output.card is None
 
     def _report(self, steps: tuple[Step, ...]) -> None:
         if steps:
@@ -406,14 +353,3 @@ def notify(words: str) -> None:
             "systemd does not receive the reader's reports: %s; see NotifyAccess= in the unit",
             error,
         )
-
-
-def _evidence_recorder(config: TableConfig, destinations: Destinations) -> EvidenceRecorder:
-    """Return what keeps the pictures of alerts, none larger than the broker takes."""
-    return EvidenceRecorder(
-        config.evidence,
-        config.view,
-        size=(config.camera.width, config.camera.height),
-        log_path=destinations.log,
-        most_bytes=config.broker.max_message,
-    )

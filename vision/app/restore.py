@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,23 +47,11 @@ CHECKPOINT_EVERY = 20_000
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a log stands: the session that it comes to, and the newest signature that counts.
-
-    `unsigned` are the records behind that (their numbers), where a run was killed.
-    """
-
-    session: TableSession
-    signed: Anchored | None = None
-    unsigned: range = range(0)
-
-
-def unsigned_facts(standing: Standing, at: int) -> tuple[Event, ...]:
+def unsigned_facts(unsigned: range, at: int) -> tuple[Event, ...]:
     """Return what the log is to say, and people to be told, of records that nobody signed."""
-    if not standing.unsigned:
+    if not unsigned:
         return ()
-    first, last = standing.unsigned[0], standing.unsigned[-1]
+    first, last = unsigned[0], unsigned[-1]
     words = (
         f"The reader was killed before it signed records {first} to {last}; they were taken over. "
         "Compare them with what happened at the table."
@@ -73,16 +60,19 @@ def unsigned_facts(standing: Standing, at: int) -> tuple[Event, ...]:
     return (fact, Noticed(at, "UNSIGNED", detail=words))
 
 
-def restored(path: Path, header: Mapping[str, Any], signer: LogSigner | None) -> Standing:
-    """Return how a log stands, folded from its last checkpoint under a signature.
+def restored(
+    path: Path, header: Mapping[str, Any], signer: LogSigner | None
+) -> tuple[TableSession, range]:
+    """Return the session that a log comes to, folded from its last checkpoint under a signature.
 
-    Where nobody signs, from its last checkpoint. OutsideError where the log was changed, or where
-    what no signature covers cannot be taken over.
+    Where nobody signs, from its last checkpoint. With it the numbers of the records behind the
+    newest signature that counts, where a run was killed. OutsideError where the log was changed, or
+    where what no signature covers cannot be taken over.
     """
     signed = newest_signature(path, signer) if signer is not None else None
     try:
-        standing = _folded_from(path, header, signed)
-        key = standing.session.register.key
+        session, last = _folded_from(path, header, signed)
+        key = session.register.key
         if signer is not None and signed is None and key:
             raise BrokenChainError(
                 0,
@@ -91,7 +81,7 @@ def restored(path: Path, header: Mapping[str, Any], signer: LogSigner | None) ->
             )
     except BrokenChainError as error:
         raise changed_log(path, error) from error
-    return standing
+    return session, range(last + 1 if signed is None else signed.number + 2, last + 1)
 
 
 def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
@@ -105,14 +95,14 @@ def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
     except BrokenChainError as error:
         raise OutsideError(f"the log {path} was changed: {error}") from error
     try:
-        return restored(path, header, signer).session, NEWEST - 1
+        return restored(path, header, signer)[0], NEWEST - 1
     except OutsideError as error:
         signed = None if signer is None else newest_in_log(path, signer)
         if signed is None:
             raise
         words = str(error)
     try:
-        session = _folded_from(path, header, signed, last=signed.number).session
+        session, _ = _folded_from(path, header, signed, last=signed.number)
     except BrokenChainError as error:
         raise OutsideError(words) from error
     log.warning("%s; records after %d are not used", words, signed.number)
@@ -121,7 +111,8 @@ def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
 
 def _folded_from(
     path: Path, header: Mapping[str, Any], signed: Anchored | None, *, last: int = NEWEST
-) -> Standing:
+) -> tuple[TableSession, int]:
+    """Return the session up to the record `last`, and the number of the last record there is."""
     begin = next(checkpoints(path, NEWEST if signed is None else signed.number), WHOLE)
     fold = new_fold(header)
     covered = NEWEST if signed is None else signed.number + 1  # its own record included
@@ -133,7 +124,7 @@ def _folded_from(
         if number > covered:
             _check_unsigned(fold.session, content)
         fold.take(content)
-    return Standing(fold.session, signed, range(covered + 1, number + 1))
+    return fold.session, number
 
 
 def _check_unsigned(session: TableSession, content: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from vision.config.table import LogSection
 from vision.game.events import Event
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
-from vision.storage.evidence import Doomed, Why
+from vision.storage.evidence import Why
 from vision.storage.log import READ_TIME, TIME_TABLE, WRITE_TIME, Database, Seal, Store
 from vision.storage.retention import LogLimits
 from vision.wire.session import TableSession
@@ -104,47 +104,47 @@ class Retention:
         self._store = store
         self._evidence = evidence
         self._limits = LogLimits(section.keep_days, section.messages_days, section.max_mb)
-        newest = evidence.newest() if evidence is not None and not begin else 0
+        newest = evidence.store.newest() if evidence is not None and not begin else 0
         self._elapsed = ElapsedTime(store.database, begin or newest, monotonic_s)
-        self.monotonic_s = monotonic_s
-        self.next_look_s = monotonic_s()
+        self._monotonic_s = monotonic_s
+        self._next_look_s = monotonic_s()
         self._told = False
-        self._doomed: tuple[Doomed, ...] = ()
 
     def prune(self, session: TableSession, now: int, seal: Seal | None) -> bool:
         """Delete a shoe of the log if one is to go, and old messages; return whether one went."""
         marked = moments_in_dispute(session.table)
         return self._store.prune(self._limits, self._elapsed.at(now), marked, seal)
 
-    def look(self, session: TableSession, at: int, before_day: str) -> tuple[Event, ...]:
-        """Choose the evidence to delete; return what the log is to say of it first.
+    def tidy(
+        self,
+        session: TableSession,
+        at: int,
+        before_day: Callable[[], str],
+        say: Callable[[Sequence[Event]], object],
+    ) -> None:
+        """Delete the evidence that is to go at `at` (Unix ms), if a look at it is due.
 
-        Nothing of `before_day` (2026-11-21) or later. The next look is due at `next_look_s`.
+        Nothing of `before_day` (2026-11-21) or later, and nothing before `say` has put it into the
+        log.
         """
-        self.next_look_s = self.monotonic_s() + TIDY_EVERY_S
+        if self._monotonic_s() < self._next_look_s:
+            return
+        self._next_look_s = self._monotonic_s() + TIDY_EVERY_S
         if self._evidence is None:
-            return ()
+            return
         confirmed = self._elapsed.at(at)
         wanted = wanted_names(session)
-        self._doomed = self._evidence.doomed(confirmed, wanted=wanted, before_day=before_day)
-        return (*self._waits(at), *self._deleted(at))
-
-    def delete(self) -> None:
-        """Delete the evidence that was chosen, once the log says so."""
-        doomed, self._doomed = self._doomed, ()
-        if self._evidence is not None and doomed:
-            self._evidence.delete(doomed)
-
-    def _deleted(self, at: int) -> tuple[Event, ...]:
-        """Return the facts of what is deleted, one for each reason."""
-        facts = []
+        doomed = self._evidence.doomed(confirmed, wanted=wanted, before_day=before_day())
+        facts = [*self._waits(at)]
         for why in Why:
-            names = [piece.name for piece in self._doomed if piece.why is why]
+            names = [piece.name for piece in doomed if piece.why is why]
             if names:
                 facts.append(Recorded(at, Fact.EVIDENCE_DELETED, why, canonical(names)))
-        return tuple(facts)
+        if facts:
+            say(facts)
+        self._evidence.delete(doomed)
 
-    def _waits(self, at: int) -> tuple[Event, ...]:
+    def _waits(self, at: int) -> tuple[Recorded, ...]:
         """Return the fact that a clock far ahead is not believed, once while that lasts."""
         ahead_ms, told = self._elapsed.ahead_ms, self._told
         self._told = ahead_ms > TOLD_MS

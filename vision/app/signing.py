@@ -20,7 +20,6 @@ from vision.storage.anchors import (
     load_public,
     load_ring,
 )
-from vision.storage.log import Entry
 from vision.storage.log_reader import gaps, hash_of, signatures
 from vision.wire.messages import iso
 from vision.wire.session import Step, TableSession, advance
@@ -49,7 +48,8 @@ def newest_signature(log: Path, signer: LogSigner) -> Anchored | None:
     if noted is None:
         return found
     held = hash_of(log, noted.number)
-    is_held = held == noted.hash or (not held and _is_pruned(log, noted.number))
+    is_pruned = not held and any(first <= noted.number <= last for first, last in gaps(log))
+    is_held = held == noted.hash or is_pruned
     if found is None or found.number < noted.number or not is_held:
         raise _other_log(noted, held, log, signer.file)
     return found
@@ -64,10 +64,6 @@ def newest_in_log(log: Path, signer: LogSigner) -> Anchored | None:
     return None
 
 
-def _is_pruned(log: Path, number: int) -> bool:
-    return any(first <= number <= last for first, last in gaps(log))
-
-
 def _other_log(last: Anchored, held: str, log: Path, file: Path) -> OutsideError:
     fault = "another" if held not in ("", last.hash) else "missing"
     which = f"record {last.number} is" if held != last.hash else "the signature itself is"
@@ -79,15 +75,16 @@ def _other_log(last: Anchored, held: str, log: Path, file: Path) -> OutsideError
     )
 
 
-def anchor_for(
+def sign_head(
     signer: LogSigner, log_id: str, head: tuple[int, str], session: TableSession, why: str
-) -> Anchored:
-    """Return a signature over the log up to the record of that number and hash.
+) -> tuple[Anchored, Step]:
+    """Sign the log up to the record of that number and hash; return that and what it comes to.
 
-    `session` is the table as it stands then.
+    `session` is the table as it stands then, `log_id` the hash of record 0.
     """
     table = session.table
-    return signer.sign(Anchored(table.clock, log_id, *head, table.shoe.name, why, ""))
+    anchor = signer.sign(Anchored(table.clock, log_id, *head, table.shoe.name, why, ""))
+    return anchor, advance(session, anchor)
 
 
 def key_in_log(signer: LogSigner | None, register: Register, at: int) -> tuple[Recorded, ...]:
@@ -154,21 +151,3 @@ def _approved(settings: ModelsSection) -> dict[str, str]:
             "--identify --sign has made"
         ) from error
     return parts
-
-
-class PruningSeal:
-    """Signs the record of a pruning; `step` is what that came to, once it has been asked."""
-
-    def __init__(self, signer: LogSigner, log_id: str, session: TableSession) -> None:
-        """Sign as the table stands in `session`; `log_id` is the hash of record 0."""
-        self._signer = signer
-        self._log_id = log_id
-        self._session = session
-        self.anchor: Anchored | None = None
-        self.step: Step | None = None
-
-    def __call__(self, number: int, head: str) -> Entry:
-        """Return the entry that signs the record of that number and hash."""
-        self.anchor = anchor_for(self._signer, self._log_id, (number, head), self._session, "prune")
-        self.step = advance(self._session, self.anchor)
-        return Entry(self.anchor, self.step.messages)

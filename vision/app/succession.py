@@ -18,7 +18,7 @@ from pathlib import Path
 from vision.app.evidence import protected
 from vision.app.journal import header_of
 from vision.app.restore import believed, checkpoint_of
-from vision.app.signing import anchor_for, open_signer
+from vision.app.signing import open_signer, sign_head
 from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -64,22 +64,18 @@ def ended_log(path: Path, prefix: str) -> EndedLog:
             number, digest = db.execute(
                 "SELECT n, hash FROM log ORDER BY n DESC LIMIT 1"
             ).fetchone()
-            return EndedLog(first, number, digest, *_messages_of(db, prefix))
+            (seq,) = db.execute("SELECT coalesce(max(seq), 0) FROM message").fetchone()
+            (unsent,) = db.execute("SELECT count(*) FROM unsent").fetchone()
+            (at,) = db.execute("SELECT coalesce(max(at), 0) FROM segment").fetchone()
+            rows = db.execute(
+                "SELECT m.payload FROM message m JOIN standing USING (seq) WHERE m.topic LIKE ? "
+                "ORDER BY seq",
+                (f"{prefix}alert/%",),
+            )
+            alerts = tuple(bytes(payload).decode() for (payload,) in rows)
     except TypeError as error:
         raise OutsideError(f"the log {path} is empty: move it away to begin a new one") from error
-
-
-def _messages_of(db: sqlite3.Connection, prefix: str) -> tuple[int, int, int, tuple[str, ...]]:
-    """Return the last number, how many are unsent, the last checkpoint's time, open alerts."""
-    (seq,) = db.execute("SELECT coalesce(max(seq), 0) FROM message").fetchone()
-    (unsent,) = db.execute("SELECT count(*) FROM unsent").fetchone()
-    (at,) = db.execute("SELECT coalesce(max(at), 0) FROM segment").fetchone()
-    rows = db.execute(
-        "SELECT m.payload FROM message m JOIN standing USING (seq) WHERE m.topic LIKE ? "
-        "ORDER BY seq",
-        (f"{prefix}alert/%",),
-    ).fetchall()
-    return seq, unsent, at, tuple(bytes(payload).decode() for (payload,) in rows)
+    return EndedLog(first, number, digest, seq, unsent, at, alerts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +128,10 @@ def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> R
     path = Path(config.log.path)
     signer = open_signer(config, path)
     register = _taken_over(path, signer, how.holds)
+    nonces = tuple(
+        Nonce(*(str(fields[name]) for name in Nonce._fields))
+        for fields in recent_orders(path)[-NONCES:]
+    )
     begun = LogBegun(
         how.at,
         uuid.uuid4().hex[:BOOT_DIGITS],
@@ -141,7 +141,7 @@ def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> R
         ended.seq + how.skip,
         ended.alerts,
         register,
-        _nonces(path),
+        nonces,
     )
     header = header_of(config)
     step = advance(new_session(header, logged_profile(header)), begun)
@@ -154,8 +154,8 @@ def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> R
             store.append(entries)
         else:
             head = store.head_after(entries)
-            anchor = anchor_for(signer, store.hash_of(0), head, step.session, "time")
-            store.append([*entries, Entry(anchor, advance(step.session, anchor).messages)])
+            anchor, signed = sign_head(signer, store.hash_of(0), head, step.session, "time")
+            store.append([*entries, Entry(anchor, signed.messages)])
             signer.note(anchor)
     new.with_name(new.name + ".lock").unlink(missing_ok=True)
     return register
@@ -185,14 +185,6 @@ def _taken_over(path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | 
     holds = ordered.union(protected(session), named or ())
     key = session.register.key if signer is not None else ""
     return session.register._replace(holds=tuple(sorted(holds)), key=key)
-
-
-def _nonces(path: Path) -> tuple[Nonce, ...]:
-    """Return the last orders, by which none is taken a second time."""
-    return tuple(
-        Nonce(*(str(fields[name]) for name in Nonce._fields))
-        for fields in recent_orders(path)[-NONCES:]
-    )
 
 
 def _fold_in(path: Path) -> None:

@@ -200,7 +200,12 @@ class CaptureLoop:
         while True:
             self.report(Signal.OPENING)
             before = self._number
-            self._read()
+            with contextlib.closing(pictures(self._settings)) as shown:
+                for seen in shown:
+                    if isinstance(seen, Signal):
+                        self.report(seen)
+                    else:
+                        self._take(seen)
             self.report(Signal.LOST)
             failures = 0 if self._number > before else failures + 1
             time.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
@@ -210,14 +215,6 @@ class CaptureLoop:
         report = CaptureReport(signal, time.monotonic(), self._number, *picture)
         with contextlib.suppress(BlockingIOError):
             os.write(self._pipe_fd, REPORT_FORM.pack(*report))
-
-    def _read(self) -> None:
-        with contextlib.closing(pictures(self._settings)) as shown:
-            for seen in shown:
-                if isinstance(seen, Signal):
-                    self.report(seen)
-                else:
-                    self._take(seen)
 
     def _take(self, seen: Image | Planes) -> None:
         """Put a picture into the next slot and report it."""

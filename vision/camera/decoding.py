@@ -15,10 +15,9 @@ import queue
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import av
 import av.logging
@@ -35,6 +34,8 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import in_order
 from vision.pictures import decode_picture, why_no_picture
 from vision.sight.geometry.plane import Image, Pixels
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -57,9 +58,6 @@ class Decoded(NamedTuple):
     stamp_s: float | None = None
 
 
-# What the thread that decodes hands on: a frame, the end, or why it came to an end.
-Handed = Decoded | BaseException | None
-
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 OTHER_PICTURES = frozenset({".avif", ".heic", ".heif"})
@@ -73,9 +71,10 @@ USUAL_FPS = 30.0
 # and until the run ends. A network share may reconnect within the second.
 STALL_S = 1.5
 HANGS_S = 30.0
-# Seconds that the decoder thread waits before it looks whether it is still needed, and that its
-# end is waited for.
-LOOK_S = 0.2
+# Seconds that a thread that works ahead waits for room before it looks whether it is still needed;
+# longer, and the end of a run is noticed later. Then how long the end of the decoder's is waited
+# for: a read from a share that hangs never ends.
+LOOK_S = 0.1
 JOIN_S = 2.0
 # Frames that other containers than MP4 may be shorter than they say: their lengths are rounded.
 LENGTH_ERROR = 2
@@ -112,61 +111,92 @@ def fps_of(film: InputContainer) -> float:
     return _plausible(float(rate or 0), USUAL_FPS, least=0.1, most=1000.0)
 
 
+class Ahead(Generic[T]):
+    """Takes the items of an iterator in a thread, up to `most` of them before they are wanted."""
+
+    def __init__(self, items: Iterator[T], most: int, name: str) -> None:
+        """Begin at once; `name` is the thread's."""
+        self._items = items
+        self._queue: queue.Queue[T | _End] = queue.Queue(most)
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def get(self, timeout_s: float | None = None) -> T | None:
+        """Return the next item, `None` at the end, or raise what the iterator has raised.
+
+        queue.Empty where none comes in time.
+        """
+        item = self._queue.get(timeout=timeout_s)
+        if not isinstance(item, _End):
+            return item
+        if item.error is not None:
+            raise item.error
+        return None
+
+    def close(self, join_s: float) -> None:
+        """End the thread after the item that it is at, unless that takes longer."""
+        self._closed.set()
+        self._thread.join(join_s)
+
+    def _work(self) -> None:
+        end = _End()
+        try:
+            for item in self._items:
+                self._put(item)
+                if self._closed.is_set():
+                    return
+        except BaseException as error:  # raised again in the thread that waits
+            end = _End(error)
+        self._put(end)
+
+    def _put(self, item: T | _End) -> None:
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self._queue.put(item, timeout=LOOK_S)
+                return
+
+
+class _End(NamedTuple):
+    """The items have ended, or an error has ended them."""
+
+    error: BaseException | None = None
+
+
 def video(path: Path, film: InputContainer) -> Iterator[Decoded]:
     """Yield every frame of a video or that it is damaged, LATE for every `STALL_S` without one.
 
     OutsideError when the video ends early, or after `HANGS_S` without a frame.
     """
-    decoding = _Decoding(film)
+    reading = _Reading(film)
+    ahead = Ahead(reading.frames(), AHEAD, "film")
     count = whole = waits = 0
     last: Pixels | Lack | None = None
     try:
         while True:
             try:
-                item = decoding.queue.get(timeout=STALL_S)
+                item = ahead.get(STALL_S)
             except queue.Empty:
                 waits += 1
                 if waits * STALL_S >= HANGS_S:
-                    raise _hangs(path, count) from None
+                    raise OutsideError(
+                        f"{path}: nothing can be read after {count} frames for {HANGS_S:g} s; "
+                        "check the disk or the network share that it lies on"
+                    ) from None
                 yield Decoded(Lack.LATE)
                 continue
             if item is None:
                 break
-            if isinstance(item, BaseException):
-                raise item
             yield item
             last, count, waits = item.pixels, count + 1, 0
             whole += last is not Lack.DAMAGED
     finally:
-        decoding.close()
-    if last in (None, Lack.DAMAGED) or decoding.broken or cut_off(path, decoding.promise, count):
+        ahead.close(JOIN_S)
+    if last in (None, Lack.DAMAGED) or reading.lacks_end(path, count):
         raise OutsideError(
             f"{path}: the video is cut off: after {whole} whole frames the rest is missing or "
             "damaged. Everything up to there was read; copy or record it again to have the rest"
         )
-
-
-@dataclass(slots=True)
-class Promise:
-    """What a video says of its length: `frames` (0: nothing), and seconds; what came of it.
-
-    `lacks_s` is how much of the length has not come, of any of its streams.
-    """
-
-    frames: int
-    length_s: float
-    fps: float
-    end_s: float = 0.0
-
-    @property
-    def lacks_s(self) -> float:
-        """Seconds at its end that never came."""
-        return self.length_s - self.end_s
-
-
-def _promise_of(film: InputContainer) -> Promise:
-    frames = _plausible(film.streams.video[0].frames, 0.0, least=0.0, most=1e9)
-    return Promise(round(frames), (film.duration or 0) / av.time_base, fps_of(film))
 
 
 def _plausible(value: float, otherwise: float, *, least: float, most: float) -> float:
@@ -174,63 +204,32 @@ def _plausible(value: float, otherwise: float, *, least: float, most: float) -> 
     return value if least <= value <= most else otherwise
 
 
-def _hangs(path: Path, count: int) -> OutsideError:
-    return OutsideError(
-        f"{path}: nothing can be read after {count} frames for {HANGS_S:g} s; check the disk or "
-        "the network share that it lies on"
-    )
-
-
-class _Decoding:
-    """A video being decoded ahead in a thread; `broken` once its container cannot be read on."""
+class _Reading:
+    """A video that is read once, and how much of what it says of its length has come."""
 
     def __init__(self, film: InputContainer) -> None:
-        self.queue: queue.Queue[Handed] = queue.Queue(maxsize=AHEAD)
-        self.promise = _promise_of(film)
-        self.broken = False
         self._film = film
-        self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._decode, daemon=True)
-        self._thread.start()
+        self._stream = film.streams.video[0]
+        # How many frames the film says that it has; 0: nothing.
+        self._promised = round(_plausible(self._stream.frames, 0.0, least=0.0, most=1e9))
+        self._length_s = (film.duration or 0) / av.time_base
+        self._fps = fps_of(film)
+        self._end_s = 0.0  # as far as any of its streams has come
+        self._broken = False
 
-    def close(self) -> None:
-        """End the thread, unless it hangs."""
-        self._closed.set()
-        self._thread.join(timeout=JOIN_S)
-
-    def _decode(self) -> None:
-        """Decode to the end, or until it is closed; `None` or an error marks the end."""
-        end: Handed = None
-        try:
-            with self._film:
-                for item in self._frames():
-                    self._put(item)
-                    if self._closed.is_set():
-                        return
-        except BaseException as error:  # raised again in the thread that waits
-            end = error
-        self._put(end)
-
-    def _put(self, item: Handed) -> None:
-        """Put a frame into the queue once there is room, unless it is closed before."""
-        while not self._closed.is_set():
-            with contextlib.suppress(queue.Full):
-                self.queue.put(item, timeout=LOOK_S)
-                return
-
-    def _frames(self) -> Iterator[Decoded]:
-        """Yield what can be decoded, as far as the file can be read."""
-        stream = self._film.streams.video[0]
-        whole = WholePictures(stream)
-        for packet in self._packets():
-            if packet.stream_index != stream.index:
-                continue
-            with contextlib.suppress(FFmpegError):
-                for frame in whole.decode(packet):
-                    if frame is None:
-                        yield Decoded(Lack.DAMAGED)
-                    else:
-                        yield Decoded(upright(frame), frame.time)
+    def frames(self) -> Iterator[Decoded]:
+        """Yield what can be decoded, as far as the file can be read, and close it."""
+        whole = WholePictures(self._stream)
+        with self._film:
+            for packet in self._packets():
+                if packet.stream_index != self._stream.index:
+                    continue
+                with contextlib.suppress(FFmpegError):
+                    for frame in whole.decode(packet):
+                        if frame is None:
+                            yield Decoded(Lack.DAMAGED)
+                        else:
+                            yield Decoded(upright(frame), frame.time)
 
     def _packets(self) -> Iterator[Packet[VideoStream]]:
         """Yield the packets of all streams, and note how far they go."""
@@ -238,10 +237,20 @@ class _Decoding:
             for packet in self._film.demux():
                 if packet.pts is not None and packet.time_base is not None:
                     end = (packet.pts + (packet.duration or 0)) * packet.time_base
-                    self.promise.end_s = max(self.promise.end_s, float(end))
+                    self._end_s = max(self._end_s, float(end))
                 yield cast("Packet[VideoStream]", packet)
         except FFmpegError:
-            self.broken = True
+            self._broken = True
+
+    def lacks_end(self, path: Path, decoded: int) -> bool:
+        """Whether frames at the end never came.
+
+        Only MP4 and its kin count their frames exactly; of other containers the last two may be
+        missing unnoticed.
+        """
+        if self._broken or path.suffix.lower() in ISO_VIDEOS:
+            return self._broken or decoded < self._promised
+        return self._length_s - self._end_s > LENGTH_ERROR / self._fps
 
 
 def picture_files(folder: Path) -> list[Path]:
@@ -286,17 +295,6 @@ def pictures(names: list[Path]) -> Iterator[Decoded]:
         yield Decoded(image)
 
 
-def cut_off(path: Path, promise: Promise, decoded: int) -> bool:
-    """Whether a video lacks its end: frames that never came.
-
-    Only MP4 and its kin count their frames exactly; of other containers the last two may be
-    missing unnoticed.
-    """
-    if path.suffix.lower() in ISO_VIDEOS:
-        return decoded < promise.frames
-    return promise.lacks_s > LENGTH_ERROR / promise.fps
-
-
 # --- planes ---------------------------------------------------------------------------------------
 
 
@@ -309,23 +307,18 @@ class Coding(NamedTuple):
 
 
 class Planes:
-    """A picture of even width and height in one of the `FORMATS` after the first."""
+    """A picture of even width and height in one of the `FORMATS` after the first.
+
+    `layers` are brightness and both colours, each height x width of its own.
+    """
 
     def __init__(self, frame: VideoFrame) -> None:
         self._frame = frame
         self._lock = threading.Lock()
-        self.luma = _rows(frame.planes[0])
-
-    @property
-    def coding(self) -> Coding:
-        """How the picture is coded."""
-        frame = self._frame
-        return Coding(FORMATS.index(frame.format.name), frame.colorspace, frame.color_range)
-
-    @property
-    def layers(self) -> tuple[Image, ...]:
-        """Brightness and both colours, each height x width of its own."""
-        return tuple(_rows(plane) for plane in self._frame.planes)
+        form = FORMATS.index(frame.format.name)
+        self.coding = Coding(form, frame.colorspace, frame.color_range)
+        self.layers = tuple(_rows(plane) for plane in frame.planes)
+        self.luma = self.layers[0]
 
     def bgr(self) -> Image:
         """Return the picture as height x width x 3, BGR; one thread at a time converts a frame."""

@@ -110,19 +110,23 @@ def open_source(
     camera does not answer or a file ends too early.
     """
     if is_live(camera.source):
-        _check_scheme(camera.source)
+        scheme = scheme_of(camera.source)
+        if "://" in camera.source and scheme not in PROTOCOLS:
+            raise ConfigurationError(
+                f"camera.source: '{scheme}://' is not a camera address; give one that begins with "
+                f"{', '.join(PROTOCOLS)}"
+            )
         filled(camera.source)  # a variable that is not set is reported before anything starts
         capture = Capture(camera)
         _await_opening(camera, capture)
         return _watched(camera, capture)
     path = Path(camera.source)
-    start = now_ms() if start_ms is None else start_ms
     if path.is_dir():
-        return _paced(
-            decoding.pictures(decoding.picture_files(path)), path, Pace(start, camera.fps, speed)
-        )
-    video = decoding.open_video(path)
-    return _paced(decoding.video(path, video), path, Pace(start, decoding.fps_of(video), speed))
+        shown, fps = decoding.pictures(decoding.picture_files(path)), camera.fps
+    else:
+        video = decoding.open_video(path)
+        shown, fps = decoding.video(path, video), decoding.fps_of(video)
+    return _paced(shown, path, Pace(now_ms() if start_ms is None else start_ms, fps, speed))
 
 
 def frames(camera: CameraSection, *, every_ms: int = 0) -> Iterator[Frame]:
@@ -149,14 +153,6 @@ def first_frame(camera: CameraSection) -> Frame:
     return shot.frame
 
 
-def _check_scheme(source: str) -> None:
-    if "://" in source and scheme_of(source) not in PROTOCOLS:
-        raise ConfigurationError(
-            f"camera.source: '{scheme_of(source)}://' is not a camera address; give one "
-            f"that begins with {', '.join(PROTOCOLS)}"
-        )
-
-
 def is_live(source: str) -> bool:
     """Whether a source goes on by itself: a camera number or an address."""
     return source.isdigit() or "://" in source
@@ -176,20 +172,12 @@ class Pace:
         self._start_ms = start_ms
         self._step_s = 1 / fps
         self._speed = speed
+        self.waits = speed > 0  # for the moment by the clock at which a frame is due
+        self.gap_s = GAP_S + self._step_s  # of no frame; at a low rate they are further apart
         self._began_s: float | None = None
         self._base_s: float | None = None  # the stamp of the run's second 0
         self._stamped_s = self.now_s = -self._step_s  # the last frame with a stamp, and of all
         self.odd = ""
-
-    @property
-    def waits(self) -> bool:
-        """Whether frames have a time by the clock at which they are due."""
-        return self._speed > 0
-
-    @property
-    def gap_s(self) -> float:
-        """How long there may be no frame: at a low rate they are further apart."""
-        return GAP_S + self._step_s
 
     def advance(self, stamp_s: float | None) -> None:
         """Set the time to that of the next frame."""
@@ -269,7 +257,6 @@ class Capture:
         self._memory: mmap.mmap | None = None
         self._pipe_fd, theirs = os.pipe()
         os.set_blocking(self._pipe_fd, False)
-        self._rest = b""
         self.heard_s = time.monotonic()
         self.signal: Signal | None = None
         self.run = 0
@@ -293,9 +280,6 @@ class Capture:
             start_new_session=True,
         )
         os.close(theirs)
-        self._send(camera)
-
-    def _send(self, camera: CameraSection) -> None:
         settings = {**camera.model_dump(), "source": filled(camera.source)}
         if self._process.stdin is not None:
             self._process.stdin.write(json.dumps(settings).encode() + b"\n")
@@ -312,11 +296,11 @@ class Capture:
                 continue
             self.run = self.run + 1 if self.signal is Signal.PICTURE else 0
             newest = report if self.signal is Signal.PICTURE else newest
-        if newest is not None:
-            self.skipped = newest.number - self._number - 1
-            self._number = newest.number
-        pixels = None if newest is None else self._picture(newest)
-        return None if newest is None or pixels is None else (pixels, newest.at_s)
+        if newest is None:
+            return None
+        self.skipped, self._number = newest.number - self._number - 1, newest.number
+        pixels = self._picture(newest)
+        return None if pixels is None else (pixels, newest.at_s)
 
     def _reports(self) -> Iterator[CaptureReport]:
         """Return all reports since the last call; a process that has ended is a lost source."""
@@ -327,10 +311,8 @@ class Capture:
         if not data:
             time.sleep(POLL_S)
             yield CaptureReport(Signal.LOST, time.monotonic())
-        data = self._rest + data
-        whole = len(data) - len(data) % REPORT_FORM.size
-        self._rest = data[whole:]
-        yield from map(CaptureReport._make, REPORT_FORM.iter_unpack(data[:whole]))
+        # Each is written at once, and the pipe holds less than is read: none comes in parts.
+        yield from map(CaptureReport._make, REPORT_FORM.iter_unpack(data))
 
     def _picture(self, report: CaptureReport) -> Pixels | None:
         """Copy a picture out; None when the process has written over it meanwhile."""

@@ -24,7 +24,7 @@ import numpy as np
 from av.error import FFmpegError
 
 from vision.app.journal import header_of
-from vision.app.pipeline import SightPipeline, models_of, rules_of, supervised
+from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
 from vision.camera.decoding import upright
 from vision.camera.source import Outage, Shot, open_source
@@ -213,7 +213,9 @@ class _Reading:
         self._film = film
         self._config = config
         self._pipeline = SightPipeline(config, models, rules=rules_of(config))
-        self._supervisor = supervised(config, models, self._pipeline, live=False)
+        self._supervisor = SightSupervisor(
+            self._pipeline, models.self_test, config.watch, live=False
+        )
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         header = header_of(config)
         self._session = new_session(header, logged_profile(header))

@@ -29,7 +29,6 @@ from vision.audit.verify import (
     evidence_words,
 )
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.events import Event
 from vision.record.chain import BrokenChainError, record_from_line, record_line
 from vision.record.codec import GENESIS, Record, canonical, event_from_json
 from vision.record.facts import Anchored, EvidenceKept
@@ -37,7 +36,7 @@ from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
 from vision.storage.log_reader import Taken, checkpoints, is_table, opened, read_log, read_part
 from vision.version import VERSION
-from vision.wire.session import Step, TableSession
+from vision.wire.session import TableSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +70,15 @@ class Selection:
     What a record came to counts, because it says little of the shoe and coup that it concerns.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, first: int = 0, previous: str = GENESIS) -> None:
+        """Begin with record 0, then record `first`; `previous` is the hash before that."""
         self._part = part
+        self._begin = first - 1, previous
         self._session: TableSession | None = None
         self._found: dict[str, _Stretch] = {}  # by shoe, in the order in which they were found
         self._anchors: list[int] = []
         self._gaps: list[int] = []
-        self._last = -1, GENESIS
+        self._last = -1, GENESIS  # number and hash of the record taken last
 
     def take(self, taken: Taken) -> None:
         """Take the next record of a walk."""
@@ -91,11 +92,7 @@ class Selection:
             stretch.last = record.number
         if taken.content.get("event", {}).get("is") == Anchored.__name__:
             self._anchors.append(record.number)
-        self._last = record.number, record.hash
-
-    def skip_to(self, number: int, previous: str) -> None:
-        """Go on at a checkpoint, record `number`; `previous` is the hash of the record before."""
-        self._last = number - 1, previous
+        self._last = max((record.number, record.hash), self._begin)
 
     @property
     def is_found(self) -> bool:
@@ -136,20 +133,16 @@ class Selection:
 
 def _shoes_of(taken: Taken, part: Part) -> set[str]:
     """Return the shoes for which a record belongs to the part."""
-    if taken.step is None or taken.before is None:
+    step = taken.step
+    if step is None or taken.before is None:
         return set()
-    event = event_from_json(taken.content["event"])
-    return _shoes_named(event, taken.step, taken.before.table.shoe.name, part)
-
-
-def _shoes_named(event: Event, step: Step, before: str, part: Part) -> set[str]:
-    """Return the shoes for which a step belongs to the part; `before` is the shoe then in use."""
     if part.seq is not None:
         first, last = part.seq
         return {""} if any(first <= message.seq <= last for message in step.messages) else set()
     if part.coup is None:
-        named = {before, step.session.table.shoe.name}
+        named = {taken.before.table.shoe.name, step.session.table.shoe.name}
     else:
+        event = event_from_json(taken.content["event"])
         facts = [event, *(getattr(output, "alert", output) for output in step.outputs)]
         named = {
             str(getattr(fact, "shoe", ""))
@@ -194,25 +187,15 @@ def write_archive(sources: Sources, out: Path, part: Part | None = None) -> dict
             folder = Path(scratch) / "archive"
             folder.mkdir()
             receipt = _fill(folder, sources, stretch)
-            _move(folder, out)
+            if out.suffix == ".zip":
+                folder = Path(shutil.make_archive(str(folder), "zip", folder))
+            folder.rename(out)
     except OSError as error:
         raise OutsideError(
             f"cannot write the export {out}: {error.strerror}; give a path in a folder that "
             "exists, is writable and has room"
         ) from error
     return receipt
-
-
-def _move(folder: Path, out: Path) -> None:
-    if out.suffix != ".zip":
-        folder.rename(out)
-        return
-    packed = folder.with_suffix(".zip")
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                archive.write(path, path.relative_to(folder).as_posix())
-    packed.rename(out)
 
 
 def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
@@ -233,11 +216,9 @@ def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
 def _searched(sources: Sources, part: Part, first: int, previous: str) -> Selection:
     """Look for the part from record `first` on, verifying as far as that takes."""
     auditor = Auditor(sources.trust, first=first, previous=previous)
-    selection = Selection(part)
+    selection = Selection(part, first, previous)
     for record, content in opened(read_part(sources.log, first), first, previous):
         selection.take(auditor.take(record, content))
-        if first and not record.number:
-            selection.skip_to(first, previous)
         if selection.is_whole:
             break
     found = auditor.found()
@@ -277,7 +258,7 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
     (folder / ANCHORS).write_text("".join(anchors), "utf-8")
     for key in sources.trust.keys:
         (folder / f"{fingerprint(key)}.pub").write_bytes(public_pem(key))
-    found = _audit_records(folder, sources.trust, first, previous)
+    found = audit(_records(folder / RECORDS), sources.trust, first=first, previous=previous)
     for kept in found.kept:
         place = sources.evidence / file_name(kept)
         if place.is_file():
@@ -337,7 +318,8 @@ def audit_archive(path: Path, trust: Trust) -> tuple[Found, str]:
     root: Traversable = path if path.is_dir() else zipfile.Path(path)
     receipt = _read_receipt(root, path)
     _compare_files(root, names, receipt)
-    found = _audit_records(root, trust, int(str(receipt["first"])), str(receipt["before"]))
+    first, previous = int(str(receipt["first"])), str(receipt["before"])
+    found = audit(_records(root / RECORDS), trust, first=first, previous=previous)
     evidence = evidence_words(found.kept, evidence_digests(root / EVIDENCE))
     _compare_facts(found, evidence, receipt, trust)
     return found, f"{evidence}\n{_signature_words(receipt, trust)}"
@@ -422,10 +404,6 @@ def _read_receipt(root: Traversable, path: Path) -> dict[str, object]:
         ) from error
     found: dict[str, object] = receipt
     return found
-
-
-def _audit_records(root: Traversable, trust: Trust, first: int, previous: str) -> Found:
-    return audit(_records(root / RECORDS), trust, first=first, previous=previous)
 
 
 def _records(place: Traversable) -> Iterator[Record]:

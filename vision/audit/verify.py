@@ -163,7 +163,7 @@ class Auditor:
             self._signs = found.signed is not None or (
                 taken.before is not None and bool(taken.before.register.key)
             )
-            found.gaps = _gaps_of(taken.content["pruned"], number)
+            found.gaps = [(first, last) for first, last, _ in taken.content["pruned"]]
 
     def found(self) -> Found:
         """Return what was found, once all records were taken and the trusted anchors fit them."""
@@ -428,11 +428,3 @@ def _gap_words(found: Found, trust: Trust) -> Iterator[str]:
         )
     elif found.gaps and not trust.keys:
         yield "who took them out was NOT verified: give --public-key"
-
-
-def _gaps_of(listed: object, number: int) -> list[tuple[int, int]]:
-    """Return first and last record of each gap that record `number` lists."""
-    try:
-        return [(int(first), int(last)) for first, last, _ in listed]  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
-        raise BrokenChainError(number, "is no list of what was pruned") from error

@@ -36,7 +36,6 @@ class Ended(NamedTuple):
     hash: str
 
     def __str__(self) -> str:
-        """Write it as the command line has it."""
         return f"{self.number}:{self.hash}"
 
 
@@ -64,14 +63,10 @@ def audit_from(log: Path, ended: Ended | None, trust: Trust) -> tuple[Found, str
     if ended is not None:
         records = _confirmed(records, ended)
     found = audit(records, trust, first=begin.number, previous=begin.before, rows=rows)
-    return found, _words(rows)
-
-
-def _words(rows: Rows | None) -> str:
     if rows is None:
-        return ""
+        return found, ""
     unproven = f", {rows.unproven} could not be compared" if rows.unproven else ""
-    return f"messages: {rows.good} are what the log says was said{unproven}"
+    return found, f"messages: {rows.good} are what the log says was said{unproven}"
 
 
 def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from itertools import count, groupby, takewhile
+from itertools import chain, count, groupby, takewhile
 from pathlib import Path, PurePosixPath
 
 from cryptography.exceptions import InvalidSignature
@@ -34,7 +34,16 @@ from vision.record.codec import GENESIS, Record, canonical, event_from_json
 from vision.record.facts import Anchored, EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
-from vision.storage.log_reader import Taken, checkpoints, is_table, opened, read_log, read_part
+from vision.storage.log_reader import (
+    WHOLE,
+    CheckpointMark,
+    Taken,
+    checkpoints,
+    is_table,
+    opened,
+    read_log,
+    read_part,
+)
 from vision.version import VERSION
 from vision.wire.session import TableSession
 
@@ -206,15 +215,16 @@ def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
             demand_signature(found)
         return 0, found.last.number, GENESIS
     selection = Selection(part)
-    for first, previous in _beginnings(sources.log, part):
-        selection = _searched(sources, part, first, previous)
+    for begin in _beginnings(sources.log, part):
+        selection = _searched(sources, part, begin)
         if selection.is_found:
             break
     return selection.stretch(sources.log)
 
 
-def _searched(sources: Sources, part: Part, first: int, previous: str) -> Selection:
-    """Look for the part from record `first` on, verifying as far as that takes."""
+def _searched(sources: Sources, part: Part, begin: CheckpointMark) -> Selection:
+    """Look for the part from a checkpoint on, verifying as far as that takes."""
+    first, previous = begin.number, begin.before
     auditor = Auditor(sources.trust, first=first, previous=previous)
     selection = Selection(part, first, previous)
     for record, content in opened(read_part(sources.log, first), first, previous):
@@ -227,25 +237,20 @@ def _searched(sources: Sources, part: Part, first: int, previous: str) -> Select
     return selection
 
 
-def _beginnings(log: Path, part: Part) -> Iterator[tuple[int, str]]:
-    """Yield where to begin to look for a part: record and hash before it, the likeliest first.
+def _beginnings(log: Path, part: Part) -> Iterator[CheckpointMark]:
+    """Yield where to begin to look for a part, the likeliest first.
 
     A shoe begins with a checkpoint, so that of another shoe need not be read.
     """
-    marks = checkpoints(log) if log.exists() and is_table(log) else iter(())
+    found = checkpoints(log) if log.exists() and is_table(log) else iter(())
+    marks = chain([next(found, WHOLE)], found)
     if part.seq is not None:
         first = part.seq[0]
-        mark = next((mark for mark in marks if mark.seq < first), None)
-        yield (0, GENESIS) if mark is None else (mark.number, mark.before)
+        yield next((mark for mark in marks if mark.seq < first), WHOLE)
         return
-    none = True
     for shoe, same in groupby(marks, lambda mark: mark.shoe):
-        none = False
         if part.shoe in ("", shoe) or not shoe:
-            begin = list(same)[-1]
-            yield begin.number, begin.before
-    if none:
-        yield 0, GENESIS
+            yield list(same)[-1]
 
 
 def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict[str, object]:
@@ -265,7 +270,10 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
             target = folder / EVIDENCE / file_name(kept)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place, target)
-    receipt = _signed(_receipt(folder, found, previous), sources.key)
+    receipt = _receipt(folder, found, previous)
+    if sources.key is not None:
+        receipt["signer"] = fingerprint(sources.key.public_key())
+        receipt["signature"] = sources.key.sign(canonical(receipt).encode()).hex()
     (folder / RECEIPT).write_text(json.dumps(receipt, indent=2, sort_keys=True) + "\n", "utf-8")
     return receipt
 
@@ -285,19 +293,8 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
         "signed_up_to": None if found.signed is None else found.signed.number,
         "key": None if found.signed is None else found.signed.key,
         "evidence": evidence_words(found.kept, digests),
-        "files": {
-            path.relative_to(folder).as_posix(): _digest(path)
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
+        "files": {name: _digest(folder / name) for name in sorted(_names(folder))},
     }
-
-
-def _signed(receipt: dict[str, object], key: Ed25519PrivateKey | None) -> dict[str, object]:
-    if key is None:
-        return receipt
-    receipt = {**receipt, "signer": fingerprint(key.public_key())}
-    return {**receipt, "signature": key.sign(canonical(receipt).encode()).hex()}
 
 
 # --- reading an export ---------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from tests.seen import out
 from tests.table_log import clean, write_log
 from vision import cli
-from vision.audit.continuity import compare_pair, pair_words
+from vision.audit.continuity import pair_words
 from vision.errors import OutsideError
 from vision.record.facts import Fact, Recorded
 from vision.storage.log_reader import read_log
@@ -52,7 +52,7 @@ def test_two_histories_are_told_apart_at_the_first_record(logs: tuple[Path, Path
     records = list(read_log(logs[1]))
     other = [*records[:5], *(r for r in read_log(logs[0]) if r.number > 5)]
     with pytest.raises(OutsideError, match="record 5 differs between the two logs"):
-        compare_pair(records, other)
+        list(pair_words(records, other))
 
 
 def test_takeover_that_names_another_record_is_found(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_takeover_that_names_another_record_is_found(tmp_path: Path) -> None:
     write_log(tmp_path / "b.sqlite", [*clean().events, fact])
     records = list(read_log(tmp_path / "b.sqlite"))
     with pytest.raises(OutsideError, match="whose hash is another"):
-        list(pair_words(compare_pair(records, records)))
+        list(pair_words(records, records))

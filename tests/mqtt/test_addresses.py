@@ -161,4 +161,4 @@ def test_reader_of_one_broker_has_two_connections(tmp_path: Path) -> None:
     with Store(tmp_path / "t.sqlite", HEADER) as store:
         endpoint = endpoint_of(config_of(1883).broker)
         publisher = Publisher(endpoint, store, will=WILL, bulk=Bulk(1_000_000))
-        assert len(publisher._channels()) == 2
+        assert len(publisher._channels) == 2

@@ -101,5 +101,5 @@ def test_each_node_has_a_connection_again_when_all_were_started_anew_in_turn(
 
 def nodes(publisher: Publisher, feed: Feed) -> set[int]:
     """Return the ports of the nodes at which the connections are that are up."""
-    channels = [channel._endpoint.port for channel in publisher._channels() if channel.is_up]
+    channels = [channel._endpoint.port for channel in publisher._channels if channel.is_up]
     return {*channels, *(link._endpoint.port for link in feed._links if link.connected)}

@@ -47,35 +47,25 @@ class AccessReview:
     def _take_event(self, content: Mapping[str, Any]) -> None:
         event = event_from_json(content["event"])
         self.begins = min(self.begins or event.at, event.at)
-        if isinstance(event, Recorded):
-            self._take_fact(event)
-        elif isinstance(event, SignIn):
-            self._take_sign_in(event.by, event.at, accepted=event.accepted)
-        elif isinstance(event, Command):
-            self._ordered(event.by, event.at)
-            self._ordered(_signer(content), event.at)  # the desk that vouched, or the same person
-
-    def _take_fact(self, fact: Recorded) -> None:
-        if fact.kind is not Fact.USER:
-            return
-        use = self.of(fact.subject)
-        if fact.detail:
-            use.since = min(use.since or fact.at, fact.at)
-            use.removed = 0
-        else:
-            use.since, use.removed = 0, max(use.removed, fact.at)
-
-    def _take_sign_in(self, name: str, at: int, *, accepted: bool) -> None:
-        use = self.of(name)
-        if accepted and at >= use.logged_in:
-            use.logged_in, use.refused = at, 0
-        elif not accepted and at > use.logged_in:
-            use.refused += 1
-
-    def _ordered(self, name: str, at: int) -> None:
-        if name:
-            use = self.of(name)
-            use.ordered = max(use.ordered, at)
+        match event:
+            case Recorded(kind=Fact.USER, detail=""):
+                use = self.of(event.subject)
+                use.since, use.removed = 0, max(use.removed, event.at)
+            case Recorded(kind=Fact.USER):
+                use = self.of(event.subject)
+                use.since, use.removed = min(use.since or event.at, event.at), 0
+            case SignIn(accepted=True):
+                use = self.of(event.by)
+                if event.at >= use.logged_in:
+                    use.logged_in, use.refused = event.at, 0
+            case SignIn():
+                use = self.of(event.by)
+                use.refused += event.at > use.logged_in
+            case Command():
+                # The person, and the desk that vouched, or the same person.
+                for name in filter(None, (event.by, _signer(content))):
+                    use = self.of(name)
+                    use.ordered = max(use.ordered, event.at)
 
     def of(self, name: str) -> Use:
         """Return what is known of a name."""

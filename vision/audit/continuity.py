@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vision.audit.verify import Found, Trust, audit
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import is_stub
 from vision.record.codec import GENESIS, Record
 from vision.record.facts import Fact
 from vision.storage.log_reader import (
@@ -38,7 +36,6 @@ class Ended(NamedTuple):
     hash: str
 
     def __str__(self) -> str:
-        """Write it as the command line has it."""
         return f"{self.number}:{self.hash}"
 
 
@@ -66,14 +63,10 @@ def audit_from(log: Path, ended: Ended | None, trust: Trust) -> tuple[Found, str
     if ended is not None:
         records = _confirmed(records, ended)
     found = audit(records, trust, first=begin.number, previous=begin.before, rows=rows)
-    return found, _words(rows)
-
-
-def _words(rows: Rows | None) -> str:
     if rows is None:
-        return ""
+        return found, ""
     unproven = f", {rows.unproven} could not be compared" if rows.unproven else ""
-    return f"messages: {rows.good} are what the log says was said{unproven}"
+    return found, f"messages: {rows.good} are what the log says was said{unproven}"
 
 
 def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:
@@ -95,70 +88,44 @@ def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TakeOver:
-    """A reader went on where another had ended: after which record, and whether that is there."""
+def pair_words(first: Iterable[Record], second: Iterable[Record]) -> Iterator[str]:
+    """Compare two logs record by record; yield in words what both have, and each takeover.
 
-    at: int
-    node: str
-    after: int
-    term: int
-    fits: bool
-
-
-@dataclass(slots=True)
-class OneHistory:
-    """How many records both logs have, how many only the longer has, and the takeovers."""
-
-    common: int
-    more: int
-    takeovers: list[TakeOver]
-
-
-def compare_pair(first: Iterable[Record], second: Iterable[Record]) -> OneHistory:
-    """Compare two logs record by record; OutsideError naming the first that differs."""
-    found = OneHistory(0, 0, [])
+    OutsideError naming the first record that differs, or a takeover that names what is not there.
+    """
+    common = more = 0
     hashes: dict[int, str] = {}
+    takeovers: list[tuple[dict[str, Any], dict[str, Any], bool]] = []
     for one, other in zip_longest(first, second):
         record = one or other
-        if one is not None and other is not None:
-            if (one.number, one.hash) != (other.number, other.hash):
-                raise OutsideError(
-                    f"record {one.number} differs between the two logs; keep "
-                    "both as evidence: the boards show the one whose messages they "
-                    "have"
-                )
-            found.common += 1
+        if one is None or other is None:
+            more += 1
+        elif (one.number, one.hash) == (other.number, other.hash):
+            common += 1
         else:
-            found.more += 1
-        hashes[record.number] = record.hash
-        found.takeovers += _takeover(record, hashes)
-    return found
-
-
-def _takeover(record: Record, hashes: dict[int, str]) -> Iterator[TakeOver]:
-    if is_stub(record) or f'"{Fact.TAKEN_OVER}"' not in record.body:
-        return
-    event = json.loads(record.body).get("event", {})
-    if event.get("kind") == Fact.TAKEN_OVER:
-        before = json.loads(event["detail"])
-        fits = hashes.get(before["after"]) == before["hash"]
-        yield TakeOver(event["at"], event["subject"], before["after"], before["term"], fits)
-
-
-def pair_words(found: OneHistory) -> Iterator[str]:
-    """Yield in words what was found; OutsideError where a takeover names what is not there."""
-    yield (
-        f"one history: {found.common} records are the same in both logs, {found.more} more in the "
-        "longer"
-    )
-    for takeover in found.takeovers:
-        if not takeover.fits:
             raise OutsideError(
-                f"term {takeover.term}: {takeover.node} says that it went on after record "
-                f"{takeover.after}, whose hash is another; keep both logs as evidence"
+                f"record {one.number} differs between the two logs; keep both as evidence: the "
+                "boards show the one whose messages they have"
             )
-        yield (
-            f"{iso(takeover.at)} term {takeover.term}: {takeover.node} went on after record "
-            f"{takeover.after}"
-        )
+        hashes[record.number] = record.hash
+        event = _taken_over(record)
+        if event:
+            before = json.loads(event["detail"])
+            takeovers.append((event, before, hashes.get(before["after"]) == before["hash"]))
+    yield f"one history: {common} records are the same in both logs, {more} more in the longer"
+    for event, before, fits in takeovers:
+        term, node, after = before["term"], event["subject"], before["after"]
+        if not fits:
+            raise OutsideError(
+                f"term {term}: {node} says that it went on after record {after}, whose hash is "
+                "another; keep both logs as evidence"
+            )
+        yield f"{iso(event['at'])} term {term}: {node} went on after record {after}"
+
+
+def _taken_over(record: Record) -> dict[str, Any]:
+    """Return the fact that a reader went on where another had ended, {} if the record has none."""
+    if f'"{Fact.TAKEN_OVER}"' not in record.body:
+        return {}
+    event: dict[str, Any] = json.loads(record.body).get("event", {})
+    return event if event.get("kind") == Fact.TAKEN_OVER else {}

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from itertools import count, groupby, takewhile
+from itertools import chain, count, groupby, takewhile
 from pathlib import Path, PurePosixPath
 
 from cryptography.exceptions import InvalidSignature
@@ -29,15 +29,23 @@ from vision.audit.verify import (
     evidence_words,
 )
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.events import Event
 from vision.record.chain import BrokenChainError, record_from_line, record_line
 from vision.record.codec import GENESIS, Record, canonical, event_from_json
 from vision.record.facts import Anchored, EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
-from vision.storage.log_reader import Taken, checkpoints, is_table, opened, read_log, read_part
+from vision.storage.log_reader import (
+    WHOLE,
+    CheckpointMark,
+    Taken,
+    checkpoints,
+    is_table,
+    opened,
+    read_log,
+    read_part,
+)
 from vision.version import VERSION
-from vision.wire.session import Step, TableSession
+from vision.wire.session import TableSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +79,15 @@ class Selection:
     What a record came to counts, because it says little of the shoe and coup that it concerns.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, first: int = 0, previous: str = GENESIS) -> None:
+        """Begin with record 0, then record `first`; `previous` is the hash before that."""
         self._part = part
+        self._begin = first - 1, previous
         self._session: TableSession | None = None
         self._found: dict[str, _Stretch] = {}  # by shoe, in the order in which they were found
         self._anchors: list[int] = []
         self._gaps: list[int] = []
-        self._last = -1, GENESIS
+        self._last = -1, GENESIS  # number and hash of the record taken last
 
     def take(self, taken: Taken) -> None:
         """Take the next record of a walk."""
@@ -91,11 +101,7 @@ class Selection:
             stretch.last = record.number
         if taken.content.get("event", {}).get("is") == Anchored.__name__:
             self._anchors.append(record.number)
-        self._last = record.number, record.hash
-
-    def skip_to(self, number: int, previous: str) -> None:
-        """Go on at a checkpoint, record `number`; `previous` is the hash of the record before."""
-        self._last = number - 1, previous
+        self._last = max((record.number, record.hash), self._begin)
 
     @property
     def is_found(self) -> bool:
@@ -136,20 +142,16 @@ class Selection:
 
 def _shoes_of(taken: Taken, part: Part) -> set[str]:
     """Return the shoes for which a record belongs to the part."""
-    if taken.step is None or taken.before is None:
+    step = taken.step
+    if step is None or taken.before is None:
         return set()
-    event = event_from_json(taken.content["event"])
-    return _shoes_named(event, taken.step, taken.before.table.shoe.name, part)
-
-
-def _shoes_named(event: Event, step: Step, before: str, part: Part) -> set[str]:
-    """Return the shoes for which a step belongs to the part; `before` is the shoe then in use."""
     if part.seq is not None:
         first, last = part.seq
         return {""} if any(first <= message.seq <= last for message in step.messages) else set()
     if part.coup is None:
-        named = {before, step.session.table.shoe.name}
+        named = {taken.before.table.shoe.name, step.session.table.shoe.name}
     else:
+        event = event_from_json(taken.content["event"])
         facts = [event, *(getattr(output, "alert", output) for output in step.outputs)]
         named = {
             str(getattr(fact, "shoe", ""))
@@ -194,25 +196,15 @@ def write_archive(sources: Sources, out: Path, part: Part | None = None) -> dict
             folder = Path(scratch) / "archive"
             folder.mkdir()
             receipt = _fill(folder, sources, stretch)
-            _move(folder, out)
+            if out.suffix == ".zip":
+                folder = Path(shutil.make_archive(str(folder), "zip", folder))
+            folder.rename(out)
     except OSError as error:
         raise OutsideError(
             f"cannot write the export {out}: {error.strerror}; give a path in a folder that "
             "exists, is writable and has room"
         ) from error
     return receipt
-
-
-def _move(folder: Path, out: Path) -> None:
-    if out.suffix != ".zip":
-        folder.rename(out)
-        return
-    packed = folder.with_suffix(".zip")
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                archive.write(path, path.relative_to(folder).as_posix())
-    packed.rename(out)
 
 
 def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
@@ -223,21 +215,20 @@ def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
             demand_signature(found)
         return 0, found.last.number, GENESIS
     selection = Selection(part)
-    for first, previous in _beginnings(sources.log, part):
-        selection = _searched(sources, part, first, previous)
+    for begin in _beginnings(sources.log, part):
+        selection = _searched(sources, part, begin)
         if selection.is_found:
             break
     return selection.stretch(sources.log)
 
 
-def _searched(sources: Sources, part: Part, first: int, previous: str) -> Selection:
-    """Look for the part from record `first` on, verifying as far as that takes."""
+def _searched(sources: Sources, part: Part, begin: CheckpointMark) -> Selection:
+    """Look for the part from a checkpoint on, verifying as far as that takes."""
+    first, previous = begin.number, begin.before
     auditor = Auditor(sources.trust, first=first, previous=previous)
-    selection = Selection(part)
+    selection = Selection(part, first, previous)
     for record, content in opened(read_part(sources.log, first), first, previous):
         selection.take(auditor.take(record, content))
-        if first and not record.number:
-            selection.skip_to(first, previous)
         if selection.is_whole:
             break
     found = auditor.found()
@@ -246,25 +237,20 @@ def _searched(sources: Sources, part: Part, first: int, previous: str) -> Select
     return selection
 
 
-def _beginnings(log: Path, part: Part) -> Iterator[tuple[int, str]]:
-    """Yield where to begin to look for a part: record and hash before it, the likeliest first.
+def _beginnings(log: Path, part: Part) -> Iterator[CheckpointMark]:
+    """Yield where to begin to look for a part, the likeliest first.
 
     A shoe begins with a checkpoint, so that of another shoe need not be read.
     """
-    marks = checkpoints(log) if log.exists() and is_table(log) else iter(())
+    found = checkpoints(log) if log.exists() and is_table(log) else iter(())
+    marks = chain([next(found, WHOLE)], found)
     if part.seq is not None:
         first = part.seq[0]
-        mark = next((mark for mark in marks if mark.seq < first), None)
-        yield (0, GENESIS) if mark is None else (mark.number, mark.before)
+        yield next((mark for mark in marks if mark.seq < first), WHOLE)
         return
-    none = True
     for shoe, same in groupby(marks, lambda mark: mark.shoe):
-        none = False
         if part.shoe in ("", shoe) or not shoe:
-            begin = list(same)[-1]
-            yield begin.number, begin.before
-    if none:
-        yield 0, GENESIS
+            yield list(same)[-1]
 
 
 def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict[str, object]:
@@ -277,14 +263,17 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
     (folder / ANCHORS).write_text("".join(anchors), "utf-8")
     for key in sources.trust.keys:
         (folder / f"{fingerprint(key)}.pub").write_bytes(public_pem(key))
-    found = _audit_records(folder, sources.trust, first, previous)
+    found = audit(_records(folder / RECORDS), sources.trust, first=first, previous=previous)
     for kept in found.kept:
         place = sources.evidence / file_name(kept)
         if place.is_file():
             target = folder / EVIDENCE / file_name(kept)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place, target)
-    receipt = _signed(_receipt(folder, found, previous), sources.key)
+    receipt = _receipt(folder, found, previous)
+    if sources.key is not None:
+        receipt["signer"] = fingerprint(sources.key.public_key())
+        receipt["signature"] = sources.key.sign(canonical(receipt).encode()).hex()
     (folder / RECEIPT).write_text(json.dumps(receipt, indent=2, sort_keys=True) + "\n", "utf-8")
     return receipt
 
@@ -304,19 +293,8 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
         "signed_up_to": None if found.signed is None else found.signed.number,
         "key": None if found.signed is None else found.signed.key,
         "evidence": evidence_words(found.kept, digests),
-        "files": {
-            path.relative_to(folder).as_posix(): _digest(path)
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
+        "files": {name: _digest(folder / name) for name in sorted(_names(folder))},
     }
-
-
-def _signed(receipt: dict[str, object], key: Ed25519PrivateKey | None) -> dict[str, object]:
-    if key is None:
-        return receipt
-    receipt = {**receipt, "signer": fingerprint(key.public_key())}
-    return {**receipt, "signature": key.sign(canonical(receipt).encode()).hex()}
 
 
 # --- reading an export ---------------------------------------------------------------------------
@@ -337,7 +315,8 @@ def audit_archive(path: Path, trust: Trust) -> tuple[Found, str]:
     root: Traversable = path if path.is_dir() else zipfile.Path(path)
     receipt = _read_receipt(root, path)
     _compare_files(root, names, receipt)
-    found = _audit_records(root, trust, int(str(receipt["first"])), str(receipt["before"]))
+    first, previous = int(str(receipt["first"])), str(receipt["before"])
+    found = audit(_records(root / RECORDS), trust, first=first, previous=previous)
     evidence = evidence_words(found.kept, evidence_digests(root / EVIDENCE))
     _compare_facts(found, evidence, receipt, trust)
     return found, f"{evidence}\n{_signature_words(receipt, trust)}"
@@ -422,10 +401,6 @@ def _read_receipt(root: Traversable, path: Path) -> dict[str, object]:
         ) from error
     found: dict[str, object] = receipt
     return found
-
-
-def _audit_records(root: Traversable, trust: Trust, first: int, previous: str) -> Found:
-    return audit(_records(root / RECORDS), trust, first=first, previous=previous)
 
 
 def _records(place: Traversable) -> Iterator[Record]:

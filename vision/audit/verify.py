@@ -61,7 +61,8 @@ class Found:
     `kept` is the evidence that the log names, `deleted` the files of it that it says were deleted.
     """
 
-    header: Mapping[str, Any]
+    site: str
+    table: str
     log_id: str
     last: Record
     first: int = 0
@@ -83,16 +84,6 @@ class Found:
     orders_unproved: int = 0
     kept: list[EvidenceKept] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
-
-    @property
-    def site(self) -> str:
-        """The house."""
-        return str(self.header.get("site"))
-
-    @property
-    def table(self) -> str:
-        """The table."""
-        return str(self.header.get("table"))
 
 
 def audit(
@@ -139,7 +130,10 @@ class Auditor:
         taken = self._walk.take(record, content)
         found = self._found
         if found is None:
-            self._begin(record, content)
+            site, table = str(content["log"].get("site")), str(content["log"].get("table"))
+            self._found = Found(site, table, record.hash, record, self._first)
+            self._hashes[0] = record.hash
+            self._before = self._before or record.hash
             return taken
         if record.number in self._wanted:
             self._hashes[record.number] = record.hash
@@ -163,7 +157,7 @@ class Auditor:
             self._signs = found.signed is not None or (
                 taken.before is not None and bool(taken.before.register.key)
             )
-            found.gaps = _gaps_of(taken.content["pruned"], number)
+            found.gaps = [(first, last) for first, last, _ in taken.content["pruned"]]
 
     def found(self) -> Found:
         """Return what was found, once all records were taken and the trusted anchors fit them."""
@@ -190,11 +184,6 @@ class Auditor:
                 f"{_stretch(found, number)}"
             )
         found.unsealed.append(number)
-
-    def _begin(self, head: Record, content: Mapping[str, Any]) -> None:
-        self._found = Found(content["log"], head.hash, head, self._first)
-        self._hashes[0] = head.hash
-        self._before = self._before or head.hash
 
     def _take_event(self, found: Found, record: Record, event: Mapping[str, Any]) -> None:
         found.events += 1
@@ -428,11 +417,3 @@ def _gap_words(found: Found, trust: Trust) -> Iterator[str]:
         )
     elif found.gaps and not trust.keys:
         yield "who took them out was NOT verified: give --public-key"
-
-
-def _gaps_of(listed: object, number: int) -> list[tuple[int, int]]:
-    """Return first and last record of each gap that record `number` lists."""
-    try:
-        return [(int(first), int(last)) for first, last, _ in listed]  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
-        raise BrokenChainError(number, "is no list of what was pruned") from error

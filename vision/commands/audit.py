@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vision.audit.continuity import Ended, audit_from, compare_pair, pair_words, parse_ended
+from vision.audit.continuity import Ended, audit_from, pair_words, parse_ended
 from vision.audit.export import audit_archive, digests_of, is_archive
 from vision.audit.verify import (
     Found,
@@ -96,7 +96,7 @@ def _say_pair(args: argparse.Namespace, trust: Trust) -> None:
     """Verify the other reader's log too, if one is given, and that both are one history."""
     if args.pair is not None:
         audit(read_log(args.pair), trust)
-        for line in pair_words(compare_pair(read_log(args.log), read_log(args.pair))):
+        for line in pair_words(read_log(args.log), read_log(args.pair)):
             print(line)
 
 

@@ -39,10 +39,9 @@ class TableFile:
     def __init__(self, path: Path) -> None:
         """Read a file, or begin a new one; ConfigurationError where it is not a table file."""
         self.path = path
-        self.is_new = not path.exists()
+        name = "".join(re.findall(r"[A-Za-z0-9_-]", path.stem))[:64] or "1"
         try:
-            name = "".join(re.findall(r"[A-Za-z0-9_-]", path.stem))[:64] or "1"
-            text = NEW.format(table=name) if self.is_new else text_of(path)
+            text = text_of(path) if path.exists() else NEW.format(table=name)
             self._text = tomlkit.parse(text)
             self._before = tomlkit.dumps(self._text)
         except (OSError, TOMLKitError) as error:
@@ -89,7 +88,10 @@ class TableFile:
         with replacing(target) as file:
             file.write(tomlkit.dumps(self._text).encode())
             file.flush()
-            _check(Path(file.name), target)
+            try:
+                load(Path(file.name))
+            except ConfigurationError as error:
+                raise ConfigurationError(str(error).replace(file.name, str(target))) from error
             if target.exists():
                 kept = free_name(target.with_name(f"{target.name}.bak"))
                 write_whole(kept, target.read_bytes())
@@ -111,14 +113,6 @@ def plane_section(plane: Homography, size: tuple[int, int]) -> dict[str, Any]:
         "image_px": pixels.tolist(),
         "table_mm": plane.to_mm(pixels).astype(float).round(2).tolist(),
     }
-
-
-def _check(draft: Path, target: Path) -> None:
-    """Load a draft as the reader would; errors name the file that it is to replace."""
-    try:
-        load(draft)
-    except ConfigurationError as error:
-        raise ConfigurationError(str(error).replace(str(draft), str(target))) from error
 
 
 def _change(table: Table, values: Mapping[str, Any]) -> None:

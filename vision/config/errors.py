@@ -10,7 +10,6 @@ import difflib
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -52,13 +51,6 @@ def refusal(words: str) -> PydanticCustomError:
     return PydanticCustomError(OWN, "{words}", {"words": words})
 
 
-class KeyFault(NamedTuple):
-    """A key, and what is wrong with it and how to correct it."""
-
-    key: str
-    words: str
-
-
 def explain(
     path: Path, error: ValidationError, model: type[BaseModel], page: str = "deploy/config.md"
 ) -> str:
@@ -67,7 +59,9 @@ def explain(
 
 
 def _line(fault: ErrorDetails, model: type[BaseModel], path: Path, page: str) -> str:
-    key = ".".join(_part(part) for part in fault["loc"]) or "(top level)"
+    # Of a part that is a member of an enumeration, its name.
+    parts = (str(getattr(part, "name", part)) for part in fault["loc"])
+    key = ".".join(parts) or "(top level)"
     if fault["type"] == "extra_forbidden":
         return f"{key}: {_unknown(fault['loc'], model)}"
     if fault["type"] == "missing":
@@ -75,19 +69,9 @@ def _line(fault: ErrorDetails, model: type[BaseModel], path: Path, page: str) ->
     words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
     if fault["type"] == OWN:
         return f"{key}: {words}"
-    return (
-        f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; correct the value"
-    )
-
-
-def _part(part: int | str) -> str:
-    """Return the name of one part of a key; of an enum member its name."""
-    return str(getattr(part, "name", part))
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    value = repr(fault["input"])
+    value = value if len(value) <= SHOWN else f"{value[:SHOWN]}..."
+    return f"{key}: is {value}, but {words[:1].lower()}{words[1:]}; correct the value"
 
 
 def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
@@ -141,8 +125,8 @@ def view_faults(
     areas: Mapping[str, Sequence[Point]],
     size: tuple[int, int],
     lens: Lens | None = None,
-) -> list[KeyFault]:
-    """Return what is impossible about a view: no plane, or areas outside the picture.
+) -> Iterator[tuple[str, str]]:
+    """Yield what is impossible about a view, with its key: no plane, or areas outside the picture.
 
     `areas` are polygons in millimetres by key; `size` is the picture's width and height in pixels.
     """
@@ -152,7 +136,8 @@ def view_faults(
             f"{_shown(outside[0])} px lies outside the picture ({size[0]} x {size[1]} px); give "
             "the points as seen in it, or correct camera.width and camera.height"
         )
-        return [KeyFault("view.image_px", words)]
+        yield "view.image_px", words
+        return
     image, table = np.asarray(image_px, np.float32), np.asarray(table_mm, np.float32)
     for key, corners in (("view.image_px", image), ("view.table_mm", table)):
         if is_flat(corners):
@@ -160,30 +145,26 @@ def view_faults(
                 "three of the four points lie on one line; give the four corners of a rectangle "
                 "on the table, in the same order in both lists"
             )
-            return [KeyFault(key, words)]
+            yield key, words
+            return
     if lens is not None and lens.folds(size):
         words = "describes no lens: the picture would fold over itself; calibrate the view again"
-        return [KeyFault("view.lens", words)]
+        yield "view.lens", words
+        return
     plane = Homography.fit(image, table, lens)
-    found = (_area_fault(key, polygon, plane, size) for key, polygon in areas.items())
-    return [fault for fault in found if fault is not None]
-
-
-def _area_fault(
-    key: str, polygon: Sequence[Point], plane: Homography, size: tuple[int, int]
-) -> KeyFault | None:
-    corners = np.asarray(polygon, np.float32)
-    if abs(cv2.contourArea(corners)) < LEAST_AREA_MM2:
-        return KeyFault(key, "encloses no area; give its corners in order, in millimetres")
-    pixels = plane.to_px(corners)
-    for corner, (x, y) in zip(polygon, pixels.tolist(), strict=True):
-        if not _inside((x, y), size):
-            words = (
-                f"{_shown(corner)} mm falls at ({x:.0f}, {y:.0f}) px, outside the picture "
-                f"({size[0]} x {size[1]} px); move it inside, or calibrate the view again"
-            )
-            return KeyFault(key, words)
-    return None
+    for key, polygon in areas.items():
+        corners = np.asarray(polygon, np.float32)
+        if abs(cv2.contourArea(corners)) < LEAST_AREA_MM2:
+            yield key, "encloses no area; give its corners in order, in millimetres"
+            continue
+        for corner, (x, y) in zip(polygon, plane.to_px(corners).tolist(), strict=True):
+            if not _inside((x, y), size):
+                words = (
+                    f"{_shown(corner)} mm falls at ({x:.0f}, {y:.0f}) px, outside the picture "
+                    f"({size[0]} x {size[1]} px); move it inside, or calibrate the view again"
+                )
+                yield key, words
+                break
 
 
 def _inside(point: Point, size: tuple[int, int]) -> bool:

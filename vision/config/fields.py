@@ -71,11 +71,6 @@ def _slots_by_name(data: object) -> object:
     return {Slot[name]: polygon for name, polygon in data.items()}
 
 
-def _hosts(data: object) -> object:
-    """Take one host as a list of one."""
-    return (data,) if isinstance(data, str) else data
-
-
 def _host(text: str) -> str:
     if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+", text):
         raise refusal(
@@ -86,7 +81,9 @@ def _host(text: str) -> str:
 
 
 Hosts = Annotated[
-    tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_hosts), Field(min_length=1)
+    tuple[Annotated[str, AfterValidator(_host)], ...],
+    BeforeValidator(lambda data: (data,) if isinstance(data, str) else data),
+    Field(min_length=1),
 ]
 ProfileName = Annotated[str, AfterValidator(_needed), AfterValidator(_profile_name)]
 IpText = Annotated[str, AfterValidator(_ip)]

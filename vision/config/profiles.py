@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
@@ -39,7 +39,7 @@ EXAMPLE = "vision/game/profiles/house.toml"
 USUAL = Rules()
 
 
-class ProfileError(ValueError):
+class ProfileError(ConfigurationError, ValueError):
     """A profile that cannot be played by; the message names the file, the key and the cure."""
 
 
@@ -64,10 +64,7 @@ def load_profile(name: str) -> Profile:
 
     Raises ConfigurationError naming the file, what is wrong and the cure.
     """
-    try:
-        return parse_profile(profile_text(name), Path(name).name.removesuffix(SUFFIX), source=name)
-    except ProfileError as error:
-        raise ConfigurationError(str(error)) from error
+    return parse_profile(profile_text(name), Path(name).name.removesuffix(SUFFIX), source=name)
 
 
 def profile_text(name: str) -> str:
@@ -188,9 +185,6 @@ class _Shoe(_Part):
                 raise refusal(f'{key} has no meaning for a burn of "{self.burn}"; take it out')
         return self
 
-    def rule(self) -> BurnRule:
-        return BurnRule(self.burn, cards=self.burn_cards or 0, ace=self.burn_ace or 1)
-
 
 class _Deal(_Part):
     order: Annotated[tuple[Slot, ...], PlainValidator(_deal_order)]
@@ -297,25 +291,23 @@ class _Wager(_Part):
 
     @model_validator(mode="after")
     def _is_possible(self) -> _Wager:
-        for words in self._faults():
-            raise refusal(words)
-        return self
-
-    def _faults(self) -> Iterator[str]:
-        if self.bet == INDIVIDUAL and len(self.odds) != len(EGALITES):
-            given = len(self.odds)
-            yield f"odds has {given} entries; write ten, for the totals 0 to 9 in order"
-        if self.bet != INDIVIDUAL and len(self.odds) != 1:
-            yield "odds is a list; write one text, as in '19-20'"
-        if self.maximum is not None and self.maximum < self.minimum:
-            yield f"maximum is {self.maximum}, under the minimum of {self.minimum}; raise it"
+        given, lowest, highest = len(self.odds), self.minimum, self.maximum
+        if self.bet == INDIVIDUAL and given != len(EGALITES):
+            raise refusal(f"odds has {given} entries; write ten, for the totals 0 to 9 in order")
+        if self.bet != INDIVIDUAL and given != 1:
+            raise refusal("odds is a list; write one text, as in '19-20'")
+        if highest is not None and highest < lowest:
+            raise refusal(f"maximum is {highest}, under the minimum of {lowest}; raise it")
         if self.commission_percent is not None and self.commission_percent >= 100:
-            yield "commission_percent takes the whole win; write less than 100"
+            raise refusal("commission_percent takes the whole win; write less than 100")
         rounding, unit = self.commission_rounding, self.commission_unit
         if (rounding is None) != (self.commission_percent is None):
-            yield "commission_percent and commission_rounding go together: write both or neither"
+            raise refusal(
+                "commission_percent and commission_rounding go together: write both or neither"
+            )
         if (unit is None) != (rounding in (None, Rounding.EXACT)):
-            yield "commission_unit goes with a commission_rounding other than exact"
+            raise refusal("commission_unit goes with a commission_rounding other than exact")
+        return self
 
     def offers(self) -> tuple[Offer, ...]:
         if self.bet != INDIVIDUAL:
@@ -368,12 +360,13 @@ class _ProfileFile(_Part):
     def profile(self, name: str) -> Profile:
         """Return the rules that the file says, under that name."""
         betting = Betting(self._offers(), self.main.both_hands, self.main.double_chance())
+        shoe = self.shoe
         rules = Rules(
             deal_order=self.deal.order,
             dealing=self.deal.mode,
             tableau=self.tableau.tableau(),
-            burn=self.shoe.rule(),
-            **self.shoe.model_dump(exclude={"burn", "burn_cards", "burn_ace"}),
+            burn=BurnRule(shoe.burn, cards=shoe.burn_cards or 0, ace=shoe.burn_ace or 1),
+            **shoe.model_dump(exclude={"burn", "burn_cards", "burn_ace"}),
             **self.watch.model_dump(),
         )
         return Profile(name, self.title, self.sheet, rules, betting)

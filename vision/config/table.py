@@ -211,9 +211,7 @@ class ModelsSection(Section):
     def paths(self) -> dict[str, Path | None]:
         """Return the path of each model by its name; `None` for the packaged one."""
         return {
-            "detector": path_of(self.detector),
-            "corners": path_of(self.corners),
-            "classifier": path_of(self.classifier),
+            name: path_of(getattr(self, name)) for name in ("detector", "corners", "classifier")
         }
 
 
@@ -265,6 +263,20 @@ class AccountSection(Section):
     username: str = ""
     password_env: str = ""
 
+    def password(self) -> str:
+        """Return the password from the environment, "" where no variable is named.
+
+        ConfigurationError when the variable is not set.
+        """
+        if not self.password_env:
+            return ""
+        if self.password_env not in os.environ:
+            raise ConfigurationError(
+                f'password_env = "{self.password_env}": this environment variable is not set; set '
+                "it to the broker's password, or remove the key if it asks for none"
+            )
+        return os.environ[self.password_env]
+
 
 class BrokerSection(AccountSection):
     """The MQTT broker.
@@ -290,20 +302,6 @@ class BrokerSection(AccountSection):
     def max_message(self) -> int:
         """The largest payload that is sent, in bytes."""
         return round(1000 * self.max_message_kb)
-
-    def password(self) -> str:
-        """Return the password from the environment, "" where no variable is named.
-
-        ConfigurationError when the variable is not set.
-        """
-        if not self.password_env:
-            return ""
-        if self.password_env not in os.environ:
-            raise ConfigurationError(
-                f'password_env = "{self.password_env}": this environment variable is not set; set '
-                "it to the broker's password, or remove the key if it asks for none"
-            )
-        return os.environ[self.password_env]
 
 
 class StandbySection(AccountSection):
@@ -470,12 +468,11 @@ def load(path: Path) -> TableConfig:
     view, size = config.view, (config.camera.width, config.camera.height)
     areas = {f"view.slots_mm.{slot.name}": polygon for slot, polygon in view.slots_mm.items()}
     areas["view.mouth_mm"] = view.mouth_mm
-    if view.discard_mm is not None:
-        areas["view.discard_mm"] = view.discard_mm
+    areas |= {} if view.discard_mm is None else {"view.discard_mm": view.discard_mm}
     lens = None if view.lens is None else view.lens.lens()
-    faults = view_faults(view.image_px, view.table_mm, areas, size, lens)
-    if faults:
-        raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
+    found = view_faults(view.image_px, view.table_mm, areas, size, lens)
+    if faults := [f"{path}: {key}: {words}" for key, words in found]:
+        raise ConfigurationError("\n".join(faults))
     return config
 
 

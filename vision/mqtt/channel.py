@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from queue import Empty, SimpleQueue
-from typing import Protocol
 
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
@@ -30,7 +29,7 @@ from vision.mqtt.endpoint import (
     explain_silence,
     new_client,
 )
-from vision.mqtt.lanes import Load, Parcel
+from vision.mqtt.lanes import Load, MessageSource
 from vision.wire.messages import Message
 
 # Seconds before the next try to connect: the first pause, doubled up to the last one. Longer, and
@@ -61,26 +60,14 @@ LEAST_WAIT_S = 0.01
 log = logging.getLogger(__name__)
 
 
-class MessageSource(Protocol):
-    """What a connection sends."""
-
-    def next(self, load: Load) -> Parcel | None:
-        """Return what is to be sent next beside what is in flight, `None` for nothing now."""
-
-    def acknowledge(self, messages: Sequence[Message]) -> None:
-        """Take note of what the broker has."""
-
-    def lost(self, messages: Sequence[Message]) -> None:
-        """Take back what was in flight when the connection ended, oldest first."""
-
-    def is_idle(self) -> bool:
-        """Whether nothing waits."""
-
-
-class _Note(Enum):
+class _Event(Enum):
     WAKE = auto()
-    CONNECTED = auto()
     GONE = auto()
+
+
+# What the thread of a channel is told: an event, the broker's answer to a new connection, paho's
+# number of a message that the broker has, or a message to send beside the source.
+_Note = _Event | ReasonCode | int | Message
 
 
 class _LateError(Exception):
@@ -102,7 +89,7 @@ class BrokerSession:
 
     client: paho.Client
     began_s: float
-    queue: SimpleQueue[_Note | int | Message] = field(default_factory=SimpleQueue)
+    queue: SimpleQueue[_Note] = field(default_factory=SimpleQueue)
     in_flight: dict[int, _Sent] = field(default_factory=dict)
     is_up: bool = False
     is_gone: bool = False
@@ -123,27 +110,23 @@ class BrokerChannel:
     `prepare` readies each new client before it connects; `greet` is called when the broker has
     accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
     said last when the source fails; `hold` returns why it must not connect now, in words or "",
-    `None` where it may; `may_send` whether anything may be said at this moment. All are called from
-    threads of the channel. One that `stays` never goes to another node of a cluster.
+    `None` where it may; `may_send` whether anything may be said at this moment, which it must to
+    connect too. All are called from threads of the channel. One that `stays` never goes to another
+    node of a cluster. `complaint` is why there is no connection, or why it ended, for people; empty
+    when all is well. `began_s` and `ended_s` are the monotonic instants at which the broker last
+    let us in, and a connection last ended.
     """
-
-    prepare: Callable[[paho.Client], None]
-    greet: Callable[[BrokerSession], None]
-    acknowledged: Callable[[], None]
-    farewell: Callable[[], Message | None]
-    hold: Callable[[], str | None]
-    may_send: Callable[[], bool]
 
     def __init__(
         self, name: str, endpoint: Endpoint, client_id: str, source: MessageSource
     ) -> None:
         """Prepare; nothing is sent before `start`. `name` is for the log and the thread."""
-        self.prepare = lambda _client: None
-        self.greet = lambda _session: None
-        self.acknowledged = lambda: None
-        self.farewell = lambda: None
-        self.hold = lambda: None
-        self.may_send = lambda: True
+        self.prepare: Callable[[paho.Client], object] = lambda _client: None
+        self.greet: Callable[[BrokerSession], object] = lambda _session: None
+        self.acknowledged: Callable[[], object] = lambda: None
+        self.farewell: Callable[[], Message | None] = lambda: None
+        self.hold: Callable[[], str | None] = lambda: None
+        self.may_send: Callable[[], bool] = lambda: True
         self.stays = False
         self._name = name
         self._endpoint = endpoint
@@ -152,9 +135,9 @@ class BrokerChannel:
         self._session: BrokerSession | None = None
         self._stopping = threading.Event()
         self._drain_until = 0.0
-        self._complaint = ""
+        self.complaint = ""
         self._moved_s = time.monotonic()
-        self.ended_s = -math.inf  # the monotonic instant at which the last connection ended
+        self.began_s = self.ended_s = -math.inf
         self._thread = threading.Thread(target=self._run, name=f"mqtt-{name}", daemon=True)
 
     @property
@@ -162,11 +145,6 @@ class BrokerChannel:
         """Whether the broker has accepted us and the connection stands."""
         session = self._session
         return session is not None and session.is_up
-
-    @property
-    def complaint(self) -> str:
-        """Why there is no connection, or why it ended, for people; empty when all is well."""
-        return self._complaint
 
     @property
     def waiting_s(self) -> float:
@@ -181,7 +159,7 @@ class BrokerChannel:
 
     def wake(self) -> None:
         """Announce that the source has more."""
-        self._put(_Note.WAKE)
+        self._put(_Event.WAKE)
 
     def say(self, message: Message) -> None:
         """Send a message beside the source, if connected."""
@@ -203,7 +181,7 @@ class BrokerChannel:
         if self._source.is_idle() and not (session is not None and session.in_flight):
             self._moved_s = time.monotonic()
 
-    def _put(self, note: _Note | Message) -> None:
+    def _put(self, note: _Note) -> None:
         session = self._session
         if session is not None:
             session.queue.put(note)
@@ -213,7 +191,8 @@ class BrokerChannel:
     def _run(self) -> None:
         delay = FIRST_DELAY_S
         while not self._stopping.is_set():
-            if (why := self.hold()) is not None:
+            why = self.hold() if self.may_send() else ""
+            if why is not None:
                 if why:
                     self._complain(why)
                 self._stopping.wait(TICK_S)
@@ -263,32 +242,32 @@ class BrokerChannel:
             self._note_idle()
             notes = self._notes(session)
             self._settle(session, notes)
-            if _Note.CONNECTED in notes:
-                self._begin(session)
+            for note in notes:
+                if isinstance(note, ReasonCode):
+                    self._begin(session, note)
             if session.is_up and self.may_send():
                 for note in notes:
                     if isinstance(note, Message):
                         session.publish(note, note.payload)
                 self._hand_over(session)
-            if _Note.GONE in notes:
+            if _Event.GONE in notes:
                 session.is_gone = True
                 return
             if self._stopping.is_set() and self._is_drained(session):
                 return
             self._check_time(session)
 
-    def _notes(self, session: BrokerSession) -> list[_Note | int | Message]:
-        notes: list[_Note | int | Message] = []
-        wait_s = TICK_S
-        if self._stopping.is_set():
-            wait_s = min(TICK_S, max(LEAST_WAIT_S, self._drain_until - time.monotonic()))
+    def _notes(self, session: BrokerSession) -> list[_Note]:
+        notes: list[_Note] = []
+        left_s = self._drain_until - time.monotonic() if self._stopping.is_set() else TICK_S
+        wait_s = min(TICK_S, max(LEAST_WAIT_S, left_s))
         with contextlib.suppress(Empty):
             notes.append(session.queue.get(timeout=wait_s))
             while True:
                 notes.append(session.queue.get_nowait())
         return notes
 
-    def _settle(self, session: BrokerSession, notes: Sequence[_Note | int | Message]) -> None:
+    def _settle(self, session: BrokerSession, notes: Sequence[_Note]) -> None:
         """Take note of what the broker has acknowledged."""
         taken = [
             session.in_flight.pop(note).message
@@ -297,14 +276,17 @@ class BrokerChannel:
         ]
         if taken:
             self._moved_s = time.monotonic()
-            self._complaint = ""
+            self.complaint = ""
             self._source.acknowledge(taken)
             self.acknowledged()
 
-    def _begin(self, session: BrokerSession) -> None:
-        session.is_up = True
+    def _begin(self, session: BrokerSession, answer: ReasonCode) -> None:
+        if answer.is_failure:
+            self._complain(explain_refusal(answer, self._endpoint))
+            return
+        session.is_up, self.began_s = True, time.monotonic()
         if not session.in_flight and self._source.is_idle():
-            self._complaint = ""
+            self.complaint = ""
         log.info("connected to the broker at %s for %s", self._endpoint, self._name)
         self.greet(session)
 
@@ -338,9 +320,9 @@ class BrokerChannel:
         return late or not session.is_up or not (session.in_flight or not self._source.is_idle())
 
     def _complain(self, words: str) -> None:
-        if words != self._complaint:
+        if words != self.complaint:
             log.warning("%s; trying again, messages are kept until then", words)
-        self._complaint = words
+        self.complaint = words
 
     def _close(self, session: BrokerSession) -> None:
         """End the connection in order, or cut it when the line takes no farewell."""
@@ -349,7 +331,7 @@ class BrokerChannel:
         with contextlib.suppress(Empty):
             while not session.is_gone:
                 note = session.queue.get(timeout=max(LEAST_WAIT_S, deadline - time.monotonic()))
-                session.is_gone = note is _Note.GONE
+                session.is_gone = note is _Event.GONE
         self._cut(session)
         session.client.loop_stop()
 
@@ -365,17 +347,8 @@ class BrokerChannel:
     def _new_session(self) -> BrokerSession:
         session = BrokerSession(new_client(self._endpoint, self._client_id), time.monotonic())
         client, queue = session.client, session.queue
-
-        def on_connect(
-            _client: object, _data: object, _flags: object, code: ReasonCode, _: object
-        ) -> None:
-            if code.is_failure:
-                self._complain(explain_refusal(code, self._endpoint))
-            else:
-                queue.put(_Note.CONNECTED)
-
-        client.on_connect = on_connect
+        client.on_connect = lambda _client, _data, _flags, code, _more: queue.put(code)
         client.on_publish = lambda _client, _data, mid, _code, _more: queue.put(mid)
-        client.on_disconnect = lambda *_: queue.put(_Note.GONE)
+        client.on_disconnect = lambda *_: queue.put(_Event.GONE)
         self.prepare(client)
         return session

@@ -90,7 +90,16 @@ class EmbeddedBroker:
         self._loop.close()
 
     async def _open(self) -> None:
-        self._broker = _Broker(_configuration(self.port, self.websocket_port), loop=self._loop)
+        tcp, web = f"{HOST}:{self.port}", f"{HOST}:{self.websocket_port}"
+        configuration = BrokerConfig(
+            listeners={
+                "default": ListenerConfig(type=ListenerType.TCP, bind=tcp),
+                "websocket": ListenerConfig(type=ListenerType.WS, bind=web),
+            },
+            # Named, because the default set logs every packet and publishes $SYS topics.
+            plugins={"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}},
+        )
+        self._broker = _Broker(configuration, loop=self._loop)
         await self._broker.start()
         self.port, self.websocket_port = self._broker.ports()
 
@@ -100,17 +109,6 @@ class EmbeddedBroker:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _configuration(port: int, websocket_port: int) -> BrokerConfig:
-    return BrokerConfig(
-        listeners={
-            "default": ListenerConfig(type=ListenerType.TCP, bind=f"{HOST}:{port}"),
-            "websocket": ListenerConfig(type=ListenerType.WS, bind=f"{HOST}:{websocket_port}"),
-        },
-        # Named, because the default set logs every packet and publishes $SYS topics.
-        plugins={"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}},
-    )
 
 
 def _refuse_taken_port(port: int, key: str) -> None:

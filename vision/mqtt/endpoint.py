@@ -7,10 +7,11 @@ import json
 import secrets
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import NamedTuple, Self
 
 import paho.mqtt.client as paho
@@ -93,16 +94,14 @@ def endpoint_of(broker: BrokerSection, own: AccountSection | None = None) -> End
 
     ConfigurationError if the password is not set.
     """
-    if own is not None and own.username:
-        account = {"username": own.username, "password_env": own.password_env}
-        broker = broker.model_copy(update=account)
+    account = own if own is not None and own.username else broker
     first, *others = [address_of(host, broker.port) for host in broker.host]
     return Endpoint(
         host=first.host,
         port=first.port,
         others=tuple(others),
-        username=broker.username,
-        password=broker.password(),
+        username=account.username,
+        password=account.password(),
         tls_ca=broker.tls_ca,
         certificate=broker.certificate,
         key=broker.key,
@@ -143,29 +142,23 @@ def new_client(endpoint: Endpoint, client_id: str, *, keeps: bool = False) -> pa
 def probe(endpoint: Endpoint, client_id: str = "") -> None:
     """Connect once and disconnect; OutsideError with the cause and cure if that fails."""
     client = new_client(endpoint, client_id or f"shoe-reader-check-{secrets.token_hex(8)}")
-    answered = threading.Event()
-    answers: list[ReasonCode] = []
-
-    def on_connect(
-        _client: object, _data: object, _flags: object, code: ReasonCode, _: object
-    ) -> None:
-        answers.append(code)
-        answered.set()
-
-    client.on_connect = on_connect
-    client.on_disconnect = lambda *_: answered.set()
+    answers: SimpleQueue[ReasonCode | None] = SimpleQueue()
+    client.on_connect = lambda _client, _data, _flags, code, _more: answers.put(code)
+    client.on_disconnect = lambda *_: answers.put(None)
     try:
         client.connect(endpoint.host, endpoint.port, endpoint.keepalive_s)
     except (OSError, ValueError) as error:
         raise OutsideError(explain_error(error, endpoint)) from error
     client.loop_start()
-    answered.wait(endpoint.connect_s)
+    answer = None
+    with suppress(Empty):
+        answer = answers.get(timeout=endpoint.connect_s)
     client.disconnect()
     client.loop_stop()
-    if not answers:
+    if answer is None:
         raise OutsideError(explain_silence(endpoint))
-    if answers[0].is_failure:
-        raise OutsideError(explain_refusal(answers[0], endpoint))
+    if answer.is_failure:
+        raise OutsideError(explain_refusal(answer, endpoint))
 
 
 def reachable(endpoint: Endpoint) -> Endpoint:

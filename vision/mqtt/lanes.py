@@ -94,6 +94,7 @@ class Lane(Enum):
 
 
 LIVE = (Lane.RESULTS, Lane.ALERTS, Lane.REST)
+BULK = (Lane.PROOFS, Lane.STILLS)  # nobody waits for the end of a replay
 
 # Turns a message of the outbox into what is sent: a picture is read from its file only then.
 Fill = Callable[[Message], Message]
@@ -113,8 +114,7 @@ class Lanes:
         self._read_to = 0
         self._lanes: dict[Lane, deque[int]] = {lane: deque() for lane in Lane}
         self._lane_of: dict[int, Lane] = {}
-        self._pictures: dict[str, set[int]] = {}
-        self._shown_by: dict[int, str] = {}
+        self._shown_by: dict[int, str] = {}  # what a picture, or its announcement, shows
         self._awaited: tuple[int, frozenset[str]] = (0, frozenset())
 
     def topic(self, message: Message) -> str:
@@ -151,8 +151,7 @@ class Lanes:
             if self._awaited[0] != queue[0]:
                 self._awaited = queue[0], self._named(queue[0])
                 self._promote(*self._awaited)
-            seq, topics = self._awaited
-            return any(number < seq for name in topics for number in self._pictures.get(name, ()))
+            return bool(self._unsent(*self._awaited))
 
     def acknowledge(self, seqs: Sequence[int]) -> None:
         """Forget messages that the broker has acknowledged."""
@@ -160,11 +159,7 @@ class Lanes:
         with self._mutex:
             for seq in seqs:
                 self._lane_of.pop(seq, None)
-                topic = self._shown_by.pop(seq, None)
-                if topic is not None:
-                    self._pictures[topic].discard(seq)
-                    if not self._pictures[topic]:
-                        del self._pictures[topic]
+                self._shown_by.pop(seq, None)
 
     def put_back(self, seqs: Iterable[int]) -> None:
         """Put messages that did not reach the broker at the beginning of their lanes again."""
@@ -189,7 +184,6 @@ class Lanes:
             # A picture stands in the outbox with the content of its announcement.
             content = json.loads(message.payload)
             lane = Lane.PROOFS if content["alert"] else Lane.STILLS
-            self._pictures.setdefault(content["topic"], set()).add(message.seq)
             self._shown_by[message.seq] = content["topic"]
         self._lanes[lane].append(message.seq)
         self._lane_of[message.seq] = lane
@@ -205,25 +199,64 @@ class Lanes:
             return frozenset()
         return frozenset(json.loads(message.payload).get("evidence", ()))
 
-    def _promote(self, alert: int, topics: Iterable[str]) -> None:
+    def _unsent(self, alert: int, topics: frozenset[str]) -> list[int]:
+        """Return the pictures that an alert names and the broker has not acknowledged."""
+        shown = self._shown_by.items() if topics else ()
+        return [seq for seq, topic in shown if seq < alert and topic in topics]
+
+    def _promote(self, alert: int, topics: frozenset[str]) -> None:
         stills = self._lanes[Lane.STILLS]
-        awaited = {seq for name in topics for seq in self._pictures.get(name, ()) if seq < alert}
-        moved = [seq for seq in stills if seq in awaited]
-        for seq in moved:
-            stills.remove(seq)
-            self._lanes[Lane.PROOFS].append(seq)
-            self._lane_of[seq] = Lane.PROOFS
+        for seq in self._unsent(alert, topics):
+            if seq in stills:
+                stills.remove(seq)
+                self._lanes[Lane.PROOFS].append(seq)
+                self._lane_of[seq] = Lane.PROOFS
 
 
-class LiveSource:
-    """What the live connection sends; `is_stuck` says that pictures do not get out."""
-
-    def __init__(self, lanes: Lanes, is_stuck: Callable[[], bool]) -> None:
-        self._lanes = lanes
-        self._is_stuck = is_stuck
+class MessageSource:
+    """What a connection sends; nobody waits for it, and none of it is kept."""
 
     def next(self, load: Load) -> Parcel | None:
         """Return what is to be sent next beside what is in flight, `None` for nothing now."""
+        raise NotImplementedError
+
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        """Take note of what the broker has."""
+
+    def lost(self, messages: Sequence[Message]) -> None:
+        """Take back what was in flight when the connection ended, oldest first."""
+
+    def is_idle(self) -> bool:
+        """Whether nothing waits."""
+        return True
+
+
+class _LaneSource(MessageSource):
+    """What one connection sends of the lanes, and puts back when it did not arrive."""
+
+    def __init__(self, lanes: Lanes, own: Sequence[Lane]) -> None:
+        self._lanes = lanes
+        self._own = own
+
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        self._lanes.acknowledge([message.seq for message in messages])
+
+    def lost(self, messages: Sequence[Message]) -> None:
+        self._lanes.put_back(message.seq for message in messages)
+
+    def is_idle(self) -> bool:
+        return self._lanes.is_empty(self._own)
+
+
+class LiveSource(_LaneSource):
+    """What the live connection sends; `is_stuck` says that pictures do not get out."""
+
+    def __init__(self, lanes: Lanes, is_stuck: Callable[[], bool]) -> None:
+        super().__init__(lanes, LIVE)
+        self._is_stuck = is_stuck
+
+    def next(self, load: Load) -> Parcel | None:
+        """Return the next message, or alert whose pictures have come first."""
         if load.messages >= IN_FLIGHT:
             return None
         self._lanes.read()
@@ -235,20 +268,8 @@ class LiveSource:
                 return Parcel(message, message.payload)
         return None
 
-    def acknowledge(self, messages: Sequence[Message]) -> None:
-        """Take note of what the broker has."""
-        self._lanes.acknowledge([message.seq for message in messages])
 
-    def lost(self, messages: Sequence[Message]) -> None:
-        """Take back what was in flight when the connection ended."""
-        self._lanes.put_back(message.seq for message in messages)
-
-    def is_idle(self) -> bool:
-        """Whether nothing waits."""
-        return self._lanes.is_empty(LIVE)
-
-
-class BulkSource:
+class BulkSource(_LaneSource):
     """What the bulk connection sends: pictures, then what is asked for again.
 
     A picture larger than `most_bytes`, or that alone in flight has ended the connection TRIES_ALONE
@@ -259,7 +280,7 @@ class BulkSource:
     def __init__(
         self, lanes: Lanes, fill: Fill | None, replayed: Replayed | None, most_bytes: int
     ) -> None:
-        self._lanes = lanes
+        super().__init__(lanes, BULK)
         self._fill = fill
         self._replayed = replayed
         self._most_bytes = most_bytes
@@ -267,12 +288,12 @@ class BulkSource:
         self.set_aside: deque[SetAside] = deque()
 
     def next(self, load: Load) -> Parcel | None:
-        """Return what is to be sent next beside what is in flight, `None` for nothing now."""
+        """Return the next picture, or message that was asked for again."""
         most = 1 if self._strikes else IN_FLIGHT
         if load.messages >= most or load.size >= BULK_BYTES:
             return None
         self._lanes.read()
-        for lane in (Lane.PROOFS, Lane.STILLS):
+        for lane in BULK:
             message = self._lanes.next(lane)
             if message is not None:
                 return Parcel(message, self._payload(message))
@@ -280,12 +301,11 @@ class BulkSource:
         return None if again is None else Parcel(again, self._payload(again))
 
     def acknowledge(self, messages: Sequence[Message]) -> None:
-        """Take note of what the broker has."""
+        """Forget what the broker has; what was asked for again it had before."""
         for message in messages:
             self._strikes.pop(message.seq, None)
-        seqs = [message.seq for message in messages if not self._is_again(message)]
-        if seqs:
-            self._lanes.acknowledge(seqs)
+        if own := [message for message in messages if not self._is_again(message)]:
+            super().acknowledge(own)
 
     def lost(self, messages: Sequence[Message]) -> None:
         """Take back what was in flight when the connection ended, and suspect its pictures."""
@@ -295,11 +315,7 @@ class BulkSource:
                 self._strikes[message.seq] = self._strikes.get(message.seq, 0) + alone
         if self._replayed is not None:
             self._replayed.put_back([m for m in messages if self._is_again(m)])
-        self._lanes.put_back(m.seq for m in messages if not self._is_again(m))
-
-    def is_idle(self) -> bool:
-        """Whether no picture waits; nobody waits for the end of a replay."""
-        return self._lanes.is_empty((Lane.PROOFS, Lane.STILLS))
+        super().lost([m for m in messages if not self._is_again(m)])
 
     def _payload(self, message: Message) -> bytes:
         """Return what is sent of a message: of a picture that is set aside, nothing."""
@@ -327,7 +343,7 @@ def copy_of(message: Message, prefix: str) -> Message:
     return message._replace(topic=f"{prefix}{COPY}/{topic}", qos=0, retain=False)
 
 
-class CopySource:
+class CopySource(MessageSource):
     """What one connection for copies sends: each public message once, while `is_stuck`.
 
     A cluster that elects a leader (nats-server 2.9: 4 to 9 s) takes no message of QoS 1, and until
@@ -352,13 +368,3 @@ class CopySource:
                 if message.topic.removeprefix(self._prefix) in PUBLIC:
                     return Parcel(copy_of(message, self._prefix), message.payload)
         return None
-
-    def acknowledge(self, messages: Sequence[Message]) -> None:
-        """Do nothing: the message itself is still to come."""
-
-    def lost(self, messages: Sequence[Message]) -> None:
-        """Do nothing: a later one says more."""
-
-    def is_idle(self) -> bool:
-        """Return that nobody waits for a copy."""
-        return True

@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from queue import Empty, Full, Queue
 
 import paho.mqtt.client as paho
@@ -109,17 +110,16 @@ class Publisher:
         self._live = BrokerChannel("messages", endpoint, client_id, source)
         self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
-        self._live.hold = lambda: None if self._live.may_send() else ""
-        self._copies = [
-            self._copy_channel(node, f"{client_id}-c{number}")
-            for number, node in enumerate(endpoint.each())
-            if number
-        ]
         self._live.greet = self._greet
         self._live.farewell = lambda: self._last or self._will
-        self._bulk.greet = self._note_bulk
         self._bulk.hold = self._why_no_bulk
-        self._bulk_since_s = 0.0
+        self._copies: list[BrokerChannel] = []
+        for number, node in enumerate(islice(endpoint.each(), 1, None), 1):
+            copies = CopySource(outbox, prefix, self._is_stuck)
+            channel = BrokerChannel("copies for displays", node, f"{client_id}-c{number}", copies)
+            channel.stays = True
+            self._copies.append(channel)
+        self._channels = (self._bulk, self._live, *self._copies)
         self._clashes = 0
         self._clashed_s = 0.0
 
@@ -136,18 +136,8 @@ class Publisher:
 
     def ask_before_sending(self, may_send: Callable[[], bool]) -> None:
         """Have each connection ask whether this reader may say anything at this moment."""
-        for channel in (self._live, self._bulk, *self._copies):
+        for channel in self._channels:
             channel.may_send = may_send
-
-    def _channels(self) -> tuple[BrokerChannel, ...]:
-        return (self._bulk, self._live, *self._copies)
-
-    def _copy_channel(self, node: Endpoint, client_id: str) -> BrokerChannel:
-        source = CopySource(self._outbox, self._prefix, self._is_stuck)
-        channel = BrokerChannel("copies for displays", node, client_id, source)
-        channel.stays = True
-        channel.hold = self._live.hold
-        return channel
 
     def _is_stuck(self) -> bool:
         """Whether nothing that waits gets through to a cluster."""
@@ -171,12 +161,12 @@ class Publisher:
 
     def start(self) -> None:
         """Begin to connect; never fails, and tries again for ever (`probe` reports at once)."""
-        for channel in self._channels():
+        for channel in self._channels:
             channel.start()
 
     def wake(self) -> None:
         """Announce that the outbox has grown."""
-        for channel in self._channels():
+        for channel in self._channels:
             channel.wake()
 
     def say(self, message: Message) -> None:
@@ -200,23 +190,15 @@ class Publisher:
 
     def stop(self, drain_s: float = 3.0) -> None:
         """Send what is left while connected, at most `drain_s` seconds, then disconnect."""
-        for channel in self._channels():
+        for channel in self._channels:
             channel.begin_stop(drain_s)
-        for channel in self._channels():
+        for channel in self._channels:
             channel.join()
 
     # --- threads of the connections ----------------------------------------------------------
 
-    def _note_bulk(self, _session: BrokerSession) -> None:
-        self._bulk_since_s = time.monotonic()
-
-    def _note_clash(self) -> None:
-        """Take note when a live connection ended just as the other had begun."""
-        if abs(self._live.ended_s - self._bulk_since_s) < CLASH_S:
-            self._clashes, self._clashed_s = self._clashes + 1, time.monotonic()
-
     def _note_picture(self) -> None:
-        if time.monotonic() - self._bulk_since_s > CLASH_S:
+        if time.monotonic() - self._bulk.began_s > CLASH_S:
             self._clashes = 0
         self._live.wake()
 
@@ -226,7 +208,7 @@ class Publisher:
                 f"the broker at {self._endpoint} ends our first connection when the second begins; "
                 "take use_username_as_clientid out of its configuration, or allow each user two"
             )
-        return None if self._live.is_up and self._bulk.may_send() else ""
+        return None if self._live.is_up else ""
 
     def _prepare(self, client: paho.Client) -> None:
         will = self._will
@@ -234,7 +216,8 @@ class Publisher:
         client.on_message = lambda _client, _data, message: self._receive(message)
 
     def _greet(self, session: BrokerSession) -> None:
-        self._note_clash()
+        if abs(self._live.ended_s - self._bulk.began_s) < CLASH_S:
+            self._clashes, self._clashed_s = self._clashes + 1, time.monotonic()
         # In a cluster QoS 1 would be one more thing that needs a leader before we are let in again;
         # who gives an order waits for its answer in any case.
         session.client.subscribe(f"{self._commands}+", qos=0 if self._endpoint.others else 1)
@@ -250,10 +233,7 @@ class Publisher:
         try:
             self._inbox.put_nowait(OrderRequest(name, bytes(message.payload[: PAYLOAD_LIMIT + 1])))
         except Full:
-            self._note_dropped()
-
-    def _note_dropped(self) -> None:
-        """Log the first, second, fourth, eighth: a flood must not fill the log."""
-        self._dropped += 1
-        if self._dropped & (self._dropped - 1) == 0:
-            log.warning("%d orders dropped so far: %d others waited", self._dropped, INBOX_SIZE)
+            self._dropped += 1
+            # The first, second, fourth, eighth: a flood must not fill the log.
+            if self._dropped & (self._dropped - 1) == 0:
+                log.warning("%d orders dropped so far: %d others waited", self._dropped, INBOX_SIZE)

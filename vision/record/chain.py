@@ -48,7 +48,10 @@ def verified(
             gaps.append([expected, record.number, record.hash])
             previous, expected, after_gap = record.hash, record.number + 1, True
             continue
-        _check_link(record, expected, previous)
+        if record.number != expected:
+            raise BrokenChainError(expected, f"is missing; record {record.number} stands there")
+        if chain_hash(previous, record.body) != record.hash:
+            raise BrokenChainError(expected, "its hash does not fit its content and predecessor")
         content = _content_of(record)
         if after_gap and "desk" not in content:
             raise BrokenChainError(expected, "follows a gap, but is no checkpoint: a shoe was cut")
@@ -107,13 +110,6 @@ def is_stub(record: Record) -> bool:
     return record.body == ""
 
 
-def _check_link(record: Record, expected: int, previous: str) -> None:
-    if record.number != expected:
-        raise BrokenChainError(expected, f"is missing; record {record.number} stands there")
-    if chain_hash(previous, record.body) != record.hash:
-        raise BrokenChainError(expected, "its hash does not fit its content and predecessor")
-
-
 def header_of(records: Iterable[Record]) -> dict[str, Any]:
     """Return the header of the log, in record 0; BrokenChainError where it is none."""
     for _, content in verified(records):
@@ -143,8 +139,8 @@ def record_from_line(line: str, number: int) -> Record:
     try:
         content = json.loads(line)
         record = Record(content["n"], content["body"], content["hash"])
+        if type(record.number) is int and type(record.body) is str:
+            return record
+        raise TypeError(line)
     except (ValueError, KeyError, TypeError) as error:
         raise BrokenChainError(number, "is not a record of an exported log") from error
-    if type(record.number) is not int or type(record.body) is not str:
-        raise BrokenChainError(number, "is not a record of an exported log")
-    return record

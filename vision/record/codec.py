@@ -138,7 +138,7 @@ class Field(NamedTuple):
 
 def fields_of(kind: Any) -> tuple[Field, ...]:
     """Return the fields of a dataclass or named tuple in the order in which they are written."""
-    return _fields_of(kind)
+    return _fields_of(kind)  # mypy takes no type for a key of a cache
 
 
 @cache
@@ -216,9 +216,10 @@ def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any
     """
     shape = {field.name: field for field in fields_of(kind) if field.name not in given}
     needed = {name for name, field in shape.items() if field.default is ...}
-    wrong = (set(data) - set(shape)) | (needed - set(data))
-    if wrong:
-        raise ValueError(f"{kind.__name__} differs in the field {min(wrong)}")
+    if unknown := set(data) - set(shape):
+        raise ValueError(f"{min(unknown)}: no such field in {kind.__name__}")
+    if missing := needed - set(data):
+        raise ValueError(f"{min(missing)}: missing in {kind.__name__}")
     return kind(**{name: _read(shape[name], value) for name, value in data.items()}, **given)
 
 
@@ -238,13 +239,15 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return lambda value: None if value is None else choice(value)
     if origin is frozenset:
         member = _reader(inner[0])
-        return lambda value: frozenset(map(member, _list(value)))
+        return lambda value: frozenset(map(member, _typed(value, list)))
     if origin is tuple and inner[-1] is ...:
         item = _reader(inner[0])
-        return lambda value: tuple(map(item, _list(value)))
+        return lambda value: tuple(map(item, _typed(value, list)))
     if origin is tuple:
         items = [_reader(kind) for kind in inner]
-        return lambda value: tuple(read(v) for read, v in zip(items, _list(value), strict=True))
+        return lambda value: tuple(
+            read(v) for read, v in zip(items, _typed(value, list), strict=True)
+        )
     if hint is Card:
         return lambda value: _word(CARDS, value, "is no card; write them as As, Td, 9h")
     if issubclass(hint, Enum):
@@ -252,24 +255,16 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return lambda value: _word(words, value, f"is none of {', '.join(words)}")
     if is_record(hint):
         return lambda value: record_from_json(hint, value)
-    return lambda value: _scalar(value, hint)
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"{value!r} is not what this field holds")
-    return value
+    return lambda value: _typed(value, hint)
 
 
 def _word(words: Mapping[str, Any], value: Any, why: str) -> Any:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not what this field holds")
-    if value not in words:
+    if _typed(value, str) not in words:
         raise ValueError(f"'{value}' {why}")
     return words[value]
 
 
-def _scalar(value: Any, hint: type) -> Any:
+def _typed(value: Any, hint: type) -> Any:
     if type(value) is hint:
         return value
     if hint is float and type(value) is int:

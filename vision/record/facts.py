@@ -71,15 +71,8 @@ class Anchored(Event):
 
 def anchor_content(anchor: Anchored) -> dict[str, object]:
     """Return the content of `anchor`."""
-    return {
-        "log": anchor.log,
-        "record": anchor.number,
-        "hash": anchor.hash,
-        "shoe": anchor.shoe,
-        "why": anchor.why,
-        "key": anchor.key,
-        "signature": anchor.signature,
-    }
+    names = ("log", "hash", "shoe", "why", "key", "signature")
+    return {"record": anchor.number, **{name: getattr(anchor, name) for name in names}}
 
 
 # --- facts and the register -----------------------------------------------------------------------
@@ -168,7 +161,6 @@ class Register(NamedTuple):
 
     def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
         """Return the register after an event; an order counts only where it was accepted."""
-        held = self._after_hold(event, outputs)
         match event:
             case Recorded(kind=Fact.USER):
                 others = tuple(person for person in self.users if person.name != event.subject)
@@ -176,15 +168,13 @@ class Register(NamedTuple):
                 return self._replace(users=tuple(sorted((*others, *entry))))
             case Recorded(kind=Fact.KEY):
                 return self._replace(key=event.subject)
-        return self if held == self.holds else self._replace(holds=held)
-
-    def _after_hold(self, event: Event, outputs: tuple[Output, ...]) -> tuple[Hold, ...]:
-        """Return the holds after an order that was accepted."""
-        if not isinstance(event, KeepEvidence | ReleaseEvidence) or not accepted(outputs):
-            return self.holds
-        hold = Hold(event.shoe, event.coup)
-        others = {kept for kept in self.holds if kept != hold}
-        return tuple(sorted(others | ({hold} if isinstance(event, KeepEvidence) else set())))
+            case KeepEvidence() if accepted(outputs):
+                held = {*self.holds, Hold(event.shoe, event.coup)}
+                return self._replace(holds=tuple(sorted(held)))
+            case ReleaseEvidence() if accepted(outputs):
+                held = {*self.holds} - {Hold(event.shoe, event.coup)}
+                return self._replace(holds=tuple(sorted(held)))
+        return self
 
     def entry_of(self, name: str) -> str:
         """Return what the users file had of that person, "" where it had nothing."""

@@ -9,7 +9,6 @@ apart.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from typing import Any
 
 from vision.game.commands import Command
 from vision.game.events import BetsClosed, Event, ResultEntered, ShoeEnded
-from vision.record.codec import EVENTS, FIELDS, canonical, event_from_json
+from vision.record.codec import EVENTS, canonical, record_from_json
 from vision.record.facts import REPORTED_BY_DESKS, Recorded
 from vision.wire.messages import Message, snake
 
@@ -113,7 +112,7 @@ def read_command(name: str, fields: Fields, at: int) -> Event:
         _check(own)
         if kind in UNANSWERED and own.pop("ref", "") != ref_of(fields):
             raise ValueError("ref: not a text")
-        event = event_from_json({**_complete(kind, own), "is": kind.__name__, "at": at})
+        event: Event = record_from_json(kind, own, at=at)
         if isinstance(event, Recorded) and event.kind not in REPORTED_BY_DESKS:
             raise ValueError(f"kind: {event.kind} is not for a desk to report")
     except ValueError as error:
@@ -153,22 +152,6 @@ def _check(fields: Fields) -> None:
     # The name of a shoe becomes part of topics.
     if "shoe" in fields and not TOPIC_LEVEL.fullmatch(str(fields["shoe"])):
         raise ValueError("shoe: use 1 to 64 letters, digits, '-', '_' or '.'")
-
-
-def _complete(kind: type[Event], fields: Fields) -> Fields:
-    own = dataclasses.fields(kind)
-    unknown = [key for key in fields if key not in FIELDS[kind] or key == "at"]
-    if unknown:
-        raise ValueError(f"{unknown[0]}: no such field in this order")
-    missing = [
-        field.name
-        for field in own
-        if field.default is dataclasses.MISSING and field.name not in {*fields, "at"}
-    ]
-    if missing:
-        raise ValueError(f"{missing[0]}: missing")
-    defaults = {field.name: field.default for field in own if field.name not in fields}
-    return {**defaults, **fields}
 
 
 # --- requests for missed messages -----------------------------------------------------------------

@@ -44,8 +44,10 @@ class FormError(ValueError):
 def message_of(table: str, topic: str, data: bytes | bytearray) -> Payload:
     """Return the content of a message on a topic below the prefix of a table; FormError."""
     content = json_object(data)
+    first, _, rest = topic.partition("/")
+    schema = LEVELS[first] if rest and first in LEVELS else topic.replace("/", "_")
     try:
-        _check_of(topic)(content)
+        _compiled(schema)(content)
     except fastjsonschema.JsonSchemaValueException as error:
         raise FormError(str(error.message)) from error
     if content.get("table", table) != table:
@@ -116,11 +118,6 @@ def _demand_bounds(value: object, depth: int) -> None:
             _demand_bounds(part, depth - 1)
 
 
-def _check_of(topic: str) -> Check:
-    first, _, rest = topic.partition("/")
-    return _compiled(LEVELS[first] if rest and first in LEVELS else topic.replace("/", "_"))
-
-
 @cache
 def _schemas() -> dict[str, str]:
     folder = files("vision") / "schemas"
@@ -130,19 +127,15 @@ def _schemas() -> dict[str, str]:
 @cache
 def _compiled(name: str) -> Check:
     """Return the check of a schema; what no schema is published for may say what it likes."""
-    text = _schemas().get(f"{name}.json") if name else None
+    text = _schemas().get(f"{name}.json")
     if text is None:
-        return _anything
+        return lambda _content: None
     content: dict[str, Any] = json.loads(text)
     content.pop("required", None)
     content.pop("$id", None)  # an address that nothing is fetched from
     content["$schema"] = "http://json-schema.org/draft-07/schema#"
     check: Check = fastjsonschema.compile(content)
     return check
-
-
-def _anything(_content: Payload) -> None:
-    """Take what no schema is published for."""
 
 
 # --- whose messages count -------------------------------------------------------------------------

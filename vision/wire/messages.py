@@ -353,20 +353,14 @@ def evidence_topic(kept: EvidenceKept) -> str:
     return f"{LEVELS[kept.medium]}/{kept.id}"
 
 
-def evidence_content(kept: EvidenceKept) -> dict[str, object]:
+def evidence_content(kept: EvidenceKept) -> Content:
     """Return the content of `evidence`, which also stands for the picture where none can."""
     return {
-        "id": kept.id,
+        **_fields(kept, "medium"),
         "topic": evidence_topic(kept),
         "kind": kept.medium.value,
         "type": TYPES[kept.medium],
-        "shoe": kept.shoe,
-        "coup": kept.coup,
-        "order": kept.order,
         "alert": kept.alert or None,
-        "sha256": kept.sha256,
-        "size": kept.size,
-        "complete": kept.complete,
     }
 
 

@@ -206,14 +206,17 @@ def with_messages(
     `session` is the one before the event, but with the evidence that was kept of the event.
     """
     if isinstance(event, PROOFS):
-        return _advance_proof(session, event)
+        stream, said = proof_messages(session.stream, event)
+        shelf = session.shelf.with_kept(event) if isinstance(event, EvidenceKept) else session.shelf
+        return Step(session._replace(stream=stream, shelf=shelf), (), said)
     if isinstance(event, LogBegun):
         stream, closing = begun_messages(session.stream, event)
         return Step(session._replace(stream=stream, register=event.register), (), closing)
     if isinstance(event, Recorded):
-        stream = _with_proof(session.stream, event)
-        register = session.register.after(event)
-        return Step(session._replace(stream=stream, register=register), (), ())
+        if event.kind is Fact.TAKEN_OVER:  # a run is about to begin under a signed term
+            proof = json.loads(event.detail).get("proof", "")
+            session = session._replace(stream=session.stream._replace(term_proof=proof))
+        return Step(session._replace(register=session.register.after(event)), (), ())
     stream = session.stream
     if isinstance(event, Started):
         stream = stream.of_run(event)
@@ -229,19 +232,6 @@ def with_messages(
     if isinstance(event, Command):
         register = register.after(event, outputs)
     return Step(TableSession(table, stream, shelf, register), outputs, tuple(messages))
-
-
-def _with_proof(stream: MessageStream, fact: Recorded) -> MessageStream:
-    """Return the stream with the signature of the term under which a run is about to begin."""
-    if fact.kind is not Fact.TAKEN_OVER:
-        return stream
-    return stream._replace(term_proof=json.loads(fact.detail).get("proof", ""))
-
-
-def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:
-    stream, messages = proof_messages(session.stream, proof)
-    shelf = session.shelf.with_kept(proof) if isinstance(proof, EvidenceKept) else session.shelf
-    return Step(session._replace(stream=stream, shelf=shelf), (), messages)
 
 
 # --- checkpoints ----------------------------------------------------------------------------------
@@ -301,13 +291,17 @@ class LogFold:
             raise BrokenChainError(number, f"is not understood ({error})") from error
 
     def _take(self, number: int, content: Mapping[str, Any]) -> Step | None:
-        last, step = self._last, None
-        if "desk" in content:
-            self._hold_against(number, content["desk"], follows=number == last + 1)
-        elif number != last + 1:
-            raise BrokenChainError(number, "follows a gap, but is no checkpoint")
+        step, follows = None, number == self._last + 1
+        if "desk" not in content:
+            if not follows:
+                raise BrokenChainError(number, "follows a gap, but is no checkpoint")
+        elif not follows:
+            self.session = session_from_json(content["desk"], self._start)
+        elif canonical(session_to_json(self.session)) != canonical(content["desk"]):
+            raise BrokenChainError(number, "is a checkpoint, but not what the records before say")
         event = event_from_json(content["event"]) if "event" in content else None
-        if self._ended and not _begins(event):
+        taken_over = isinstance(event, Recorded) and event.kind is Fact.TAKEN_OVER
+        if self._ended and not (isinstance(event, Started) or taken_over):
             raise BrokenChainError(number, "stands behind the signature with which a run ended")
         if event is not None:
             step = advance(self.session, event)
@@ -315,15 +309,3 @@ class LogFold:
         self._ended = isinstance(event, Anchored) and event.why == END
         self._last = number
         return step
-
-    def _hold_against(self, number: int, desk: Mapping[str, Any], *, follows: bool) -> None:
-        if not follows:
-            self.session = session_from_json(desk, self._start)
-        elif canonical(session_to_json(self.session)) != canonical(desk):
-            raise BrokenChainError(number, "is a checkpoint, but not what the records before say")
-
-
-def _begins(event: Event | None) -> bool:
-    """Whether a run begins with the event."""
-    taken_over = isinstance(event, Recorded) and event.kind is Fact.TAKEN_OVER
-    return isinstance(event, Started) or taken_over

@@ -14,7 +14,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import wait_for
 from vision.app.journal import Destinations, Journal
-from vision.audit.continuity import compare_pair, pair_words
+from vision.audit.continuity import pair_words
 from vision.config.table import StandbySection
 from vision.errors import OutsideError
 from vision.floor.pair.house_store import OvertakenError
@@ -119,7 +119,7 @@ def pair(folder: Path, store: MemoryStore) -> tuple[Reader, Reader]:
 def one_history(*readers: Reader) -> str:
     """Return what the audit of the pair says."""
     first, second = (list(read_log(reader.log)) for reader in readers)
-    return "\n".join(pair_words(compare_pair(first, second)))
+    return "\n".join(pair_words(first, second))
 
 
 def test_standby_goes_on_in_the_middle_of_a_coup_as_if_nothing_was(

@@ -73,7 +73,7 @@ class _Delivered(NamedTuple):
 class Consumer:
     """Moves messages from the broker to the archive until it is stopped.
 
-    Nothing more is read while the database is away: the broker keeps it.
+    No more than a batch is read while the database is away: the broker keeps the rest.
     """
 
     def __init__(self, endpoint: Endpoint, site: str, writer: Writer, *, name: str = "") -> None:
@@ -152,7 +152,7 @@ class Consumer:
 
     def _archive(self, client: paho.Client, after_batch: Callable[[], None]) -> None:
         batch, self._batch = self._batch, []
-        if batch and self._write([one.received for one in batch]):
+        if batch and self._write(client, [one.received for one in batch]):
             for one in batch:
                 client.ack(one.mid, one.qos)
             after_batch()
@@ -160,7 +160,7 @@ class Consumer:
             self._ask(client)
             self._leave_silent_node(client)
 
-    def _write(self, batch: list[Received]) -> bool:
+    def _write(self, client: paho.Client, batch: list[Received]) -> bool:
         """Write until it is durable; False when stopped before."""
         delay = FIRST_RETRY_S
         while not self._stopping.is_set():
@@ -168,7 +168,11 @@ class Consumer:
                 self._writer.take(batch)
             except OutsideError as error:
                 self._complain(f"{error}; the broker keeps what comes until then")
-                self._stopping.wait(delay)
+                until_s = time.monotonic() + delay
+                while time.monotonic() < until_s and not self._stopping.wait(TICK_S):
+                    self._read(client)  # else the broker ends the connection
+                    # Of what nobody acknowledges the next one says as much.
+                    self._batch = [one for one in self._batch if one.qos]
                 delay = min(2 * delay, LAST_RETRY_S)
             else:
                 self._complain("")

@@ -12,8 +12,7 @@ import pytest
 from tests.table_log import NOON, header, session_of
 from vision.files import WriteError
 from vision.record.facts import EvidenceKept, Medium
-from vision.storage.backup import Copier, copy_missing
-from vision.storage.evidence import EvidenceLimits, EvidenceStore, file_name
+from vision.storage.evidence import Copier, EvidenceLimits, EvidenceStore, copy_missing, file_name
 from vision.wire.commands import again
 from vision.wire.messages import Message, evidence_topic
 from vision.wire.session import advance

@@ -38,8 +38,15 @@ from vision.game.outputs import (
 from vision.pictures import jpeg
 from vision.record.facts import EvidenceKept, Hold, Medium
 from vision.sight.geometry.plane import Frame, Image
-from vision.storage.backup import Copier
-from vision.storage.evidence import Doomed, EvidenceLimits, EvidenceStore, Why, file_name, folder_of
+from vision.storage.evidence import (
+    Copier,
+    Doomed,
+    EvidenceLimits,
+    EvidenceStore,
+    Why,
+    file_name,
+    folder_of,
+)
 from vision.wire.messages import topic_level
 from vision.wire.session import Shelf, TableSession
 

@@ -25,10 +25,9 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
 from vision.record.facts import Hold, LogBegun, Nonce, Register
 from vision.storage.anchors import LogSigner
-from vision.storage.backup import put_in_place
 from vision.storage.log import Entry, Store
 from vision.storage.log_reader import contents, recent_orders, trusted_time
-from vision.storage.sqlite import CLOSED, lock, reading
+from vision.storage.sqlite import CLOSED, lock, put_in_place, reading
 from vision.wire.messages import PREFIX
 from vision.wire.session import advance, new_session
 

@@ -33,9 +33,9 @@ from vision.storage.anchors import (
     public_pem,
     save_ring,
 )
-from vision.storage.backup import copy_log, copy_missing
-from vision.storage.evidence import folder_of
+from vision.storage.evidence import copy_missing, folder_of
 from vision.storage.log_reader import read_log
+from vision.storage.sqlite import copy_log
 from vision.wire.messages import iso, unix_ms
 
 

@@ -13,8 +13,8 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -43,9 +43,7 @@ def make_keys(path: Path) -> Ed25519PublicKey:
     """
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     public = path.with_name(path.name + ".pub")
     write_new(path, private, mode=0o600)
@@ -72,29 +70,27 @@ def load_key(path: Path, named: str = "[log] signing_key") -> Ed25519PrivateKey:
             f"{named}: {path} can be read by others, so anyone "
             f"could sign: chmod 600 {path}; if others may have read it, make another key"
         )
-    try:
+    with suppress(ValueError, TypeError):
         key = serialization.load_pem_private_key(content, password=None)
-    except (ValueError, TypeError) as error:
-        raise ConfigurationError(f"{named}: {_no_key(path, 'private')}") from error
-    if not isinstance(key, Ed25519PrivateKey):
-        raise ConfigurationError(f"{named}: {_no_key(path, 'private')}")
-    return key
+        if isinstance(key, Ed25519PrivateKey):
+            return key
+    raise ConfigurationError(f"{named}: {_no_key(path, 'private')}")
 
 
 def load_public(path: Path) -> Ed25519PublicKey:
     """Read a public key; ConfigurationError when it is not a key."""
     try:
-        key = serialization.load_pem_public_key(path.read_bytes())
+        content = path.read_bytes()
     except OSError as error:
         raise ConfigurationError(
             f"cannot read the public key {path}: {error.strerror}; give the .pub file that "
             "shoe-reader log keys make wrote"
         ) from error
-    except ValueError as error:
-        raise ConfigurationError(_no_key(path, "public")) from error
-    if not isinstance(key, Ed25519PublicKey):
-        raise ConfigurationError(_no_key(path, "public"))
-    return key
+    with suppress(ValueError):
+        key = serialization.load_pem_public_key(content)
+        if isinstance(key, Ed25519PublicKey):
+            return key
+    raise ConfigurationError(_no_key(path, "public"))
 
 
 def _no_key(path: Path, half: str) -> str:
@@ -110,23 +106,17 @@ def public_pem(key: Ed25519PublicKey) -> bytes:
 
 def fingerprint(key: Ed25519PublicKey) -> str:
     """Return how anchors name the key: the beginning of its SHA-256, 16 hex digits."""
-    raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    return hashlib.sha256(raw).hexdigest()[:KEY_DIGITS]
+    return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:KEY_DIGITS]
 
 
 def is_signed(anchor: Anchored, site: str, table: str, key: Ed25519PublicKey) -> bool:
     """Whether the signature of the anchor is that key's."""
-    try:
-        key.verify(bytes.fromhex(anchor.signature), signed_text(site, table, anchor))
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return _verifies(key, anchor.signature, signed_text(site, table, anchor))
 
 
-def is_term_signed(proof: str, site: str, table: str, term: int, key: Ed25519PublicKey) -> bool:
-    """Whether a `term_proof` is that key's signature of the term."""
+def _verifies(key: Ed25519PublicKey, signature: str, text: bytes) -> bool:
     try:
-        key.verify(bytes.fromhex(proof.partition(":")[2]), _term_text(site, table, term))
+        key.verify(bytes.fromhex(signature), text)
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -142,8 +132,9 @@ class LogSigner:
     def __init__(self, key: Path, file: Path, site: str, table: str, every_s: float) -> None:
         """Load the key; ConfigurationError. Anchors are also added to `file`."""
         self._key = load_key(key)
-        self.trusted = [self._key.public_key()]  # whose signatures count when it begins
-        self._name = fingerprint(self._key.public_key())
+        self.public = self._key.public_key()
+        self.trusted = [self.public]  # whose signatures count when it begins
+        self._name = fingerprint(self.public)
         self.file = file
         self._site, self._table = site, table
         self._every_ms = round(1000 * every_s)
@@ -152,17 +143,12 @@ class LogSigner:
 
     def due(self, at: int, shoe: str) -> str:
         """Return why the log is to be signed now (Unix ms), or nothing."""
-        if self._last is None:
-            self._last = (at, shoe)
-        last_at, last_shoe = self._last
+        last_at, last_shoe = self._last = self._last or (at, shoe)
         if shoe != last_shoe:
             return "shoe"
-        if _day(at) != _day(last_at):
+        if iso(at)[:10] != iso(last_at)[:10]:
             return "day"
-        if at - last_at >= self._every_ms:
-            return "time"
-        self._last = (last_at, shoe)
-        return ""
+        return "time" if at - last_at >= self._every_ms else ""
 
     def sign(self, anchor: Anchored) -> Anchored:
         """Return the anchor with key and signature; the next is due `every_s` after it."""
@@ -210,19 +196,10 @@ class LogSigner:
         """Whether the signature of the anchor is by a key that is trusted."""
         return any(is_signed(anchor, self._site, self._table, key) for key in self.trusted)
 
-    @property
-    def public(self) -> Ed25519PublicKey:
-        """The public half of the key."""
-        return self._key.public_key()
-
 
 def _last_byte(file: IO[bytes]) -> bytes:
     file.seek(-1, os.SEEK_END)
     return file.read(1)
-
-
-def _day(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
 def anchor_line(site: str, table: str, anchor: Anchored) -> str:
@@ -338,10 +315,11 @@ def term_check(ring: str, site: str, table: str) -> Proves:
 
     @lru_cache(maxsize=64)  # the proof is the same on all messages of a term
     def is_proven(term: int, proof: str) -> bool:
-        named = keys.get(proof.partition(":")[0])
+        name, _, signature = proof.partition(":")
+        named = keys.get(name)
         if named is None or named.revoked is not None:
             return not term
-        return is_term_signed(proof, site, table, term, named.key)
+        return _verifies(named.key, signature, _term_text(site, table, term))
 
     return is_proven
 

@@ -10,17 +10,20 @@ import hashlib
 import json
 import logging
 import re
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from vision.clock import DAY_MS
 from vision.errors import OutsideError
-from vision.files import make_folder, write_whole
+from vision.files import DRAFT, WriteError, make_folder, write_whole
 from vision.record.facts import EvidenceKept, Medium
-from vision.wire.messages import LEVELS, Message
+from vision.wire.messages import LEVELS, Message, iso, unix_ms
 
 DELETED_AT_ONCE = 200  # files a minute, so that the table never waits; it writes fewer than 20
 SUFFIXES = {Medium.STILL: ".jpg", Medium.CLIP: ".avi"}  # the ends of files' names
@@ -68,15 +71,11 @@ def folder_of(log: Path) -> Path:
 
 def file_name(kept: EvidenceKept) -> str:
     """Return where a piece of evidence lies in its folder."""
-    return _name(_day(kept.at), kept.id, kept.sha256, kept.medium)
+    return _name(iso(kept.at)[:10], kept.id, kept.sha256, kept.medium)
 
 
 def _name(day: str, name: str, sha256: str, medium: Medium) -> str:
     return f"{day}/{name}.{sha256[:12]}{SUFFIXES[medium]}"
-
-
-def _day(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
 class EvidenceStore:
@@ -124,10 +123,9 @@ class EvidenceStore:
         """Return when the day of the newest piece begins (Unix ms); 0 where there is none."""
         days = [path.name for path in self.folder.glob("[0-9]*-[0-9]*-[0-9]*") if path.is_dir()]
         try:
-            newest = datetime.strptime(max(days, default=""), "%Y-%m-%d").replace(tzinfo=UTC)
+            return unix_ms(f"{max(days, default='')}T00:00:00.000Z")
         except ValueError:
             return 0
-        return round(1000 * newest.timestamp())
 
     # --- retention ---------------------------------------------------------------------------
 
@@ -143,47 +141,38 @@ class EvidenceStore:
             return ()
         days = sorted(day.name for day in self.folder.iterdir() if day.is_dir())
         for day in days:
-            self._sizes.setdefault(day, _size(self.folder / day))
-        excess = sum(self._sizes.values()) - round(limits.max_mb * 1e6)
-        oldest = _days_ago(now, min(limits.keep_days, limits.alert_days))
-        found: list[Doomed] = []
-        for day in days:
-            if day >= before_day or (day >= oldest and excess <= 0):
-                break
-            for piece in self._doomed_of(day, limits, now, excess, is_wanted):
-                excess -= piece.size
-                found.append(piece)
-                if len(found) == DELETED_AT_ONCE:
-                    return tuple(found)
-        return tuple(found)
+            if day not in self._sizes:
+                files = (self.folder / day).iterdir()
+                self._sizes[day] = sum(path.stat().st_size for path in files)
+        doomed = self._doomed([day for day in days if day < before_day], limits, now, is_wanted)
+        return tuple(islice(doomed, DELETED_AT_ONCE))
 
-    def _doomed_of(
-        self,
-        day: str,
-        limits: EvidenceLimits,
-        now: int,
-        excess: int,
-        is_wanted: Callable[[str], bool],
+    def _doomed(
+        self, days: list[str], limits: EvidenceLimits, now: int, is_wanted: Callable[[str], bool]
     ) -> Iterator[Doomed]:
-        """Yield the files of a day that are too old, and then others until `excess` bytes go."""
-        young = {
-            days: day >= _days_ago(now, days) for days in (limits.keep_days, limits.alert_days)
-        }
-        early_of = {
-            path: young[limits.keep_days if OF_A_CARD.fullmatch(path.name) else limits.alert_days]
-            for path in (self.folder / day).iterdir()
-            if not is_wanted(path.name)
-        }
-        candidates = (path for path, early in early_of.items() if excess > 0 or not early)
-        for path in sorted(candidates, key=lambda path: path.stat().st_mtime):
-            if excess > 0 or not early_of[path]:
-                size = path.stat().st_size
-                excess -= size
-                yield Doomed(path, size, Why.SIZE if early_of[path] else Why.AGE)
+        """Yield the files that are too old, and others as long as there are too many bytes."""
+        excess = sum(self._sizes.values()) - round(limits.max_mb * 1e6)
+        keeps_cards, keeps_alerts = (
+            iso(now - int(kept * DAY_MS))[:10] for kept in (limits.keep_days, limits.alert_days)
+        )
+        for day in days:
+            if day >= max(keeps_cards, keeps_alerts) and excess <= 0:
+                return
+            early_of = {
+                path: day >= (keeps_cards if OF_A_CARD.fullmatch(path.name) else keeps_alerts)
+                for path in (self.folder / day).iterdir()
+                if not is_wanted(path.name)
+            }
+            candidates = (path for path, early in early_of.items() if excess > 0 or not early)
+            for path in sorted(candidates, key=lambda path: path.stat().st_mtime):
+                if excess > 0 or not early_of[path]:
+                    size = path.stat().st_size
+                    excess -= size
+                    yield Doomed(path, size, Why.SIZE if early_of[path] else Why.AGE)
 
     def replaced(self, pieces: Iterable[EvidenceKept], before_day: str) -> tuple[Doomed, ...]:
         """Return which files of these pieces, of days before `before_day`, are still there."""
-        paths = [self.folder / file_name(kept) for kept in pieces if _day(kept.at) < before_day]
+        paths = [self.folder / file_name(kept) for kept in pieces if iso(kept.at)[:10] < before_day]
         sizes = {path: path.stat().st_size for path in paths[:DELETED_AT_ONCE] if path.exists()}
         return tuple(Doomed(path, size, Why.REPLACED) for path, size in sizes.items())
 
@@ -201,9 +190,81 @@ class EvidenceStore:
             raise OutsideError(f"old evidence cannot be deleted: {error}") from error
 
 
-def _days_ago(now: int, days: float) -> str:
-    return _day(now - int(timedelta(days=days) / timedelta(milliseconds=1)))
+# --- a second copy ------------------------------------------------------------------------------
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir())
+EVERY_S = 5.0  # seconds between two looks; longer leaves more on one disk only when it dies
+# Seconds without a whole look before people are told: a slow network share must not raise it at
+# once, and pictures on one disk only for more than a minute should be known.
+SILENT_S = 60.0
+
+
+class Copier:
+    """A thread that keeps a second folder complete, from now on; the table never waits for it.
+
+    Names carry the day and the hash, so what is there is known by its name; nothing there is ever
+    deleted or overwritten.
+    """
+
+    def __init__(self, source: Path, target: Path, every_s: float = EVERY_S) -> None:
+        self._source = source
+        self._target = target
+        self._every_s = every_s
+        self._ended = threading.Event()
+        self._whole_s = time.monotonic()
+        self._failure = ""
+        self._thread = threading.Thread(target=self._run, name="evidence copies", daemon=True)
+        self._thread.start()
+
+    @property
+    def complaint(self) -> str:
+        """Why there is no second copy, for people; empty while there is one."""
+        if self._failure:
+            return f"They are not copied to {self._target}: {self._failure}."
+        if time.monotonic() - self._whole_s > SILENT_S:
+            return f"They are not copied to {self._target}: it has not answered for a minute."
+        return ""
+
+    def stop(self) -> None:
+        """Copy what is left, for a few seconds at most."""
+        self._ended.set()
+        self._thread.join(timeout=self._every_s)
+
+    def _run(self) -> None:
+        while True:
+            ends = self._ended.is_set()
+            try:
+                copy_missing(self._source, self._target)
+                self._failure, self._whole_s = "", time.monotonic()
+            except WriteError as error:
+                self._failure = error.reason
+            except OSError as error:
+                self._failure = error.strerror or str(error)
+            if ends:
+                return
+            self._ended.wait(self._every_s)
+
+
+def copy_missing(source: Path, target: Path) -> int:
+    """Copy each file of each day that the target has not, whole or not at all; return how many.
+
+    The target must be there: a share that is not mounted is an empty folder otherwise. WriteError
+    or OSError.
+    """
+    if not target.is_dir():
+        raise FileNotFoundError(2, "the folder is not there, or the share is not mounted")
+    count = 0
+    for day in sorted(source.iterdir()) if source.is_dir() else ():
+        there = {path.name for path in (target / day.name).glob("*")}
+        missing = [path for path in sorted(day.iterdir()) if path.name not in there]
+        for path in missing:
+            if path.name.endswith(DRAFT):
+                continue
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:  # it was deleted meanwhile, for its age
+                continue
+            make_folder(target / day.name)
+            write_whole(target / day.name / path.name, content)
+            count += 1
+    return count

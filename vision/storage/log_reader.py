@@ -9,7 +9,7 @@ each row of the table of messages is compared with what comes of it. A log of on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -19,16 +19,10 @@ from typing import Any, NamedTuple
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.files import replacing
-from vision.record.chain import (
-    BrokenChainError,
-    record_from_line,
-    record_line,
-    verified,
-)
+from vision.record.chain import BrokenChainError, record_from_line, record_line, verified
 from vision.record.codec import GENESIS, Record, event_from_json, said_digest
 from vision.record.facts import Anchored, Nonce
-from vision.storage.log import MESSAGES, READ_TIME, messages_from
-from vision.storage.retention import listed
+from vision.storage.log import MESSAGES, READ_TIME, listed_gaps, messages_from
 from vision.storage.sqlite import reading
 from vision.wire.messages import Message, message_line
 from vision.wire.session import LogFold, Step, TableSession, new_session
@@ -74,15 +68,19 @@ def read_log(path: Path, first: int = 0) -> Iterator[Record]:
     of an export is no record.
     """
     try:
-        if not is_table(path):
-            yield from (record for record in _read_export(path) if record.number >= first)
+        if is_table(path):
+            yield from read_table(path, first)
             return
+        with path.open("rb") as file:
+            for number, line in enumerate(file):
+                record = record_from_line(line.decode("utf-8", "replace"), number)
+                if record.number >= first:
+                    yield record
     except OSError as error:
         raise OutsideError(
             f"cannot read the log {path}: {error.strerror}; give the .sqlite file of a table or "
             "an export of it"
         ) from error
-    yield from read_table(path, first)
 
 
 def read_part(path: Path, first: int) -> Iterator[Record]:
@@ -111,13 +109,17 @@ def _messages(path: Path, condition: str) -> Iterator[Message]:
             yield from messages_from([row], path)
 
 
+def _rows(path: Path, query: str, values: Sequence[int] | Mapping[str, int] = ()) -> list[Any]:
+    with reading(path) as db:
+        return db.execute(query, values).fetchall()
+
+
 def origins(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the content of the segments of which messages would be published again, and the last.
 
     The chain is verified from the first of them to the end: BrokenChainError, or OutsideError.
     """
-    with reading(path) as db:
-        wanted = db.execute(SEGMENTS_AGAIN, {"newest": NEWEST}).fetchall()
+    wanted = _rows(path, SEGMENTS_AGAIN, {"newest": NEWEST})
     begin = wanted[0][0]
     for record, content in verified(read_table(path, begin), begin, hash_of(path, begin - 1)):
         while record.number >= wanted[0][1]:
@@ -145,30 +147,24 @@ def recent_orders(path: Path) -> list[dict[str, Any]]:
     records before the last checkpoint: what is no order there is passed over.
     """
     found: list[Any] = []
-    with reading(path) as db:
-        (last,) = db.execute("SELECT max(n) FROM log").fetchone()
+    ((last,),) = _rows(path, "SELECT max(n) FROM log")
     for content in contents(path, max(0, last - RECENT)):
         event, order = content.get("event"), content.get("order")
         found += event.get("nonces", ()) if isinstance(event, dict) else ()
         found += [order.get("fields")] if isinstance(order, dict) else ()
-    return [fields for fields in found if isinstance(fields, dict) and _is_named(fields)]
-
-
-def _is_named(fields: Mapping[str, Any]) -> bool:
-    """Whether it has what an order is known again by."""
-    return all(isinstance(fields.get(name), str) for name in Nonce._fields)
+    named = (fields for fields in found if isinstance(fields, dict))
+    # What an order is known again by.
+    return [f for f in named if all(isinstance(f.get(name), str) for name in Nonce._fields)]
 
 
 def standing_messages(path: Path) -> dict[str, int]:
     """Return the number of the retained message that stands on each topic of a table's log."""
-    with reading(path) as db:
-        return dict(db.execute("SELECT topic, seq FROM standing").fetchall())
+    return dict(_rows(path, "SELECT topic, seq FROM standing"))
 
 
 def unsent_messages(path: Path) -> list[int]:
     """Return the numbers of the messages of a table's log that no broker has acknowledged."""
-    with reading(path) as db:
-        return [seq for (seq,) in db.execute("SELECT seq FROM unsent ORDER BY seq")]
+    return [seq for (seq,) in _rows(path, "SELECT seq FROM unsent ORDER BY seq")]
 
 
 def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
@@ -204,22 +200,19 @@ def signatures(path: Path) -> Iterator[tuple[str, Anchored]]:
 
 def hash_of(path: Path, number: int) -> str:
     """Return the hash of a record of a table's log, "" where it is not there."""
-    with reading(path) as db:
-        row = db.execute("SELECT hash FROM log WHERE n = ?", (number,)).fetchone()
-        return "" if row is None else str(row[0])
+    rows = _rows(path, "SELECT hash FROM log WHERE n = ?", (number,))
+    return str(rows[0][0]) if rows else ""
 
 
 def gaps(path: Path) -> list[tuple[int, int]]:
     """Return the first and last record of each gap that the newest pruning of a log lists."""
     with reading(path) as db:
-        return [(int(str(gap[0])), int(str(gap[1]))) for gap in listed(db)]
+        return [(int(first), int(last)) for first, last, _ in listed_gaps(db)]
 
 
 def trusted_time(path: Path) -> tuple[int, int] | None:
     """Return the confirmed time of a log and its allowance (ms), `None` where it has none yet."""
-    with reading(path) as db:
-        found: tuple[int, int] | None = db.execute(READ_TIME).fetchone()
-        return found
+    return next(iter(_rows(path, READ_TIME)), None)
 
 
 def is_table(path: Path) -> bool:
@@ -238,12 +231,6 @@ def write_export(path: Path, records: Iterable[Record]) -> int:
     return count
 
 
-def _read_export(path: Path) -> Iterator[Record]:
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
-            yield record_from_line(line.decode("utf-8", "replace"), number)
-
-
 def read_table(path: Path, first: int) -> Iterator[Record]:
     """Yield the records of a table's own log from number `first` on, unverified; OutsideError.
 
@@ -260,12 +247,6 @@ def read_table(path: Path, first: int) -> Iterator[Record]:
 
 
 Opened = tuple[Record, dict[str, Any]]
-
-
-def is_what_was_said(messages: tuple[Message, ...], content: Mapping[str, Any]) -> bool:
-    """Whether the messages of a record are those of which it has the digest."""
-    said = content.get("said")
-    return said == (said_digest(map(message_line, messages)) if messages else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +313,7 @@ class Walk:
         self._first = first
         self._is_adrift = False
         self._fold: LogFold | None = None
+        self._session: TableSession | None = None
 
     def take(self, record: Record, content: Mapping[str, Any]) -> Taken:
         """Take the next record, whose chain holds; BrokenChainError where it cannot stand there."""
@@ -342,13 +324,12 @@ class Walk:
             self._is_adrift = "desk" not in content
         if not self._is_adrift:
             step = self._fold.take(content)
-        if step is not None and not is_what_was_said(step.messages, content):
-            raise BrokenChainError(record.number, "gives other messages than it says")
+        if step is not None:
+            lines = [message_line(message) for message in step.messages]
+            if content.get("said") != (said_digest(lines) if lines else None):
+                raise BrokenChainError(record.number, "gives other messages than it says")
+        self._session = None if self._is_adrift else self._fold.session
         return Taken(record, content, before, self._session, step)
-
-    @property
-    def _session(self) -> TableSession | None:
-        return None if self._fold is None or self._is_adrift else self._fold.session
 
 
 class Rows:

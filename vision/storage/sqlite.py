@@ -1,16 +1,22 @@
-"""Open and lock a log's SQLite file, and turn SQLite's errors into messages with a cure."""
+"""Open, lock and copy a log's SQLite file, with SQLite's errors as messages with a cure."""
 
 from __future__ import annotations
 
 import fcntl
+import logging
+import os
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from vision.errors import OutsideError
+from vision.errors import ConfigurationError, OutsideError
+from vision.files import replacing
+
+log = logging.getLogger(__name__)
 
 
 class Closing(Enum):
@@ -62,20 +68,15 @@ CURES = {
 }
 
 
-def explain(error: sqlite3.Error, doing: str, path: Path) -> OutsideError:
-    """Return an error that names what failed, where, and the cure."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    cure = CURES.get(code, f"SQLite says: {error}")
-    return OutsideError(f"cannot {doing} the log {path}: {cure}")
-
-
 @contextmanager
 def explained(doing: str, path: Path) -> Iterator[None]:
-    """Turn SQLite's errors inside the block into an OutsideError with a cure."""
+    """Turn SQLite's errors inside the block into an OutsideError: what failed, where, the cure."""
     try:
         yield
     except sqlite3.Error as error:
-        raise explain(error, doing, path) from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        cure = CURES.get(code, f"SQLite says: {error}")
+        raise OutsideError(f"cannot {doing} the log {path}: {cure}") from error
 
 
 def lock(path: Path) -> IO[bytes]:
@@ -104,24 +105,6 @@ def lock(path: Path) -> IO[bytes]:
     return held
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Open or create the file with a durable commit; OutsideError if it is not one of ours."""
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    try:
-        db.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-        empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if not empty:
-            refuse_foreign(db, path)
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=FULL")
-        if empty:
-            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open an existing log for the block without changing it, also while a reader writes it.
@@ -146,3 +129,98 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
         raise OutsideError(
             f"{path} is an SQLite file but not a log of Shoe Reader; give another path"
         )
+
+
+class Database:
+    """The open file of a log, and its lock."""
+
+    def __init__(self, path: Path, tables: str) -> None:
+        """Open or create the file and its tables, with durable commits.
+
+        OutsideError when something is in the way, or the file is not one of ours.
+        """
+        self.path = path
+        self._mutex = threading.Lock()
+        with ExitStack() as opened, explained("open", path):
+            self._lock = opened.enter_context(lock(path))
+            if state_of(path) is Closing.TORN:
+                log.warning("%s: %s", path, TORN_WORDS)
+            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._connection = opened.enter_context(closing(db))
+            db.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+            is_new = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if not is_new:
+                refuse_foreign(db, path)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=FULL")
+            if is_new:
+                db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            db.executescript(tables)
+            db.execute(f"PRAGMA user_version={OPEN}")
+            # Into the file itself, so that a copy without its write-ahead file shows it.
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            opened.pop_all()
+
+    def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
+        """Return all rows of a query; OutsideError when the disk refuses."""
+        with self._mutex, explained("read", self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
+        """Return the first column of the first row, None when there is none."""
+        rows = self.read(query, values)
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
+        """Do all of the block or, after an OutsideError, nothing of it."""
+        with self._mutex, explained("write to", self.path):
+            self._connection.execute(f"PRAGMA synchronous={synchronous}")
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Fold the write-ahead file into the file and release it; a second call does nothing."""
+        with self._mutex, explained("close", self.path):
+            with suppress(sqlite3.ProgrammingError):  # closed already
+                self._connection.execute(f"PRAGMA user_version={CLOSED}")
+            self._connection.close()
+        self._lock.close()
+
+
+def copy_log(log: Path, out: Path) -> None:
+    """Write the log as it stands at this moment to a new file; the reader goes on meanwhile.
+
+    The copy needs no other file beside it. ConfigurationError when it is there already;
+    OutsideError.
+    """
+    if out.exists():
+        raise ConfigurationError(f"{out} is there already and is not overwritten; give a new name")
+    with (
+        reading(log) as source,
+        replacing(out) as draft,
+        explained("copy", log),
+        closing(sqlite3.connect(draft.name, isolation_level=None)) as target,
+    ):
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")
+        target.execute(f"PRAGMA user_version={CLOSED}")
+
+
+def put_in_place(new: Path, path: Path, kept: Path) -> None:
+    """Have `new` take the place of the log at `path`, which goes on as `kept`; OSError.
+
+    A power cut leaves the one or the other at `path`, never nothing.
+    """
+    os.link(path, kept)
+    new.replace(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

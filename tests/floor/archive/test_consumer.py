@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from paho.mqtt.client import MQTTMessage
 
 from tests.floor.archive.test_writer import PREFIX
 from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import wait_for
 from tests.table_log import PLAYS, said
-from vision.floor.archive.consumer import AT_ONCE, WAITING_LIMIT, Consumer
+from vision.floor.archive.consumer import AT_ONCE, Consumer
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Writer
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -43,19 +43,34 @@ def test_archive_leaves_a_node_that_is_parted_from_the_others(
         table.loop_stop()
 
 
-def test_what_waits_for_the_database_has_a_bound(tmp_path: Path) -> None:
-    """Of `health` the newest of each table waits; of the rest so many, then the broker keeps it."""
+class Flood:
+    """A broker that sends without end; `loop` is paho's."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self.sent = 0
+
+    def loop(self, _timeout: float) -> int:
+        """Deliver a message more."""
+        self.sent += 1
+        self._consumer._deliver(message_on(PREFIX + "coup/result", self.sent))
+        return 0
+
+
+def message_on(topic: str, mid: int) -> MQTTMessage:
+    """Return a message as paho gives it."""
+    message = MQTTMessage(mid, topic.encode())
+    message.payload, message.qos = b"x" * 300_000, 1
+    return message
+
+
+def test_no_more_is_read_than_is_written_at_once(tmp_path: Path) -> None:
+    """The broker keeps the rest: what waits for the database has a bound."""
     writer = Writer(open_archive(str(tmp_path / "archive.sqlite")))
     consumer = Consumer(endpoint_at(port=1), "house", writer)
-    for number in range(3 * WAITING_LIMIT):
-        for topic in ("health", "coup/result"):
-            message = SimpleNamespace(
-                topic=PREFIX + topic, payload=b"x" * 300_000, retain=False, mid=number, qos=1
-            )
-            consumer._deliver(0, message)  # type: ignore[arg-type]
-    assert consumer._queue.qsize() == WAITING_LIMIT
-    assert len(consumer._health) == 1
-    assert len(consumer._batch()) <= AT_ONCE + 1
+    flood = Flood(consumer)
+    assert consumer._read(flood)  # type: ignore[arg-type]
+    assert len(consumer._batch) == flood.sent == AT_ONCE
 
 
 def test_message_on_an_odd_topic_ends_no_connection(tmp_path: Path) -> None:
@@ -63,6 +78,5 @@ def test_message_on_an_odd_topic_ends_no_connection(tmp_path: Path) -> None:
     consumer = Consumer(
         endpoint_at(port=1), "house", Writer(open_archive(str(tmp_path / "archive.sqlite")))
     )
-    odd = SimpleNamespace(topic="casino/house", payload=b"", retain=False, mid=1, qos=1)
-    consumer._deliver(0, odd)  # type: ignore[arg-type]
-    assert consumer._queue.empty()
+    consumer._deliver(message_on("casino/house", 1))
+    assert not consumer._batch

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from vision.errors import ConfigurationError
+from vision.files import write_json
 from vision.floor.reread.film import FilmRead, Still, WantedFilm, jpeg_of, local, stamp
-from vision.floor.reread.job import Kept, recordings
+from vision.floor.reread.job import load_reading, recordings
+from vision.record.codec import record_to_json
 
 COUNT, FPS, KEY_EVERY = 60, 10, 12
 
@@ -72,19 +74,18 @@ def test_finished_reading_is_kept_by_all_that_decides_it(tmp_path: Path) -> None
     """Another film, reader, time or shoe is another reading; a file cut short counts as none."""
     film = WantedFilm("a.mp4", "stamp", 0, ((0, "s1"),), "{}", "i")
     read = FilmRead(("{}",), 6.0, 0.5, "", 1.5)
-    kept = Kept(tmp_path / "films")
-    kept.keep(film, read)
-    assert kept.load(film) == read
+    path = tmp_path / f"{film.key}.json"
+    write_json(path, record_to_json(read))
+    assert load_reading(path) == read
     others = (
         replace(film, stamp="other"),
         replace(film, identity="j"),
         replace(film, start_ms=1),
         replace(film, shoes=((0, "s2"),)),
     )
-    assert [kept.load(other) for other in others] == [None] * 4
-    (path,) = (tmp_path / "films").iterdir()
+    assert len({film.key, *(other.key for other in others)}) == len(others) + 1
     path.write_text(path.read_text("utf-8")[:-9], "utf-8")
-    assert kept.load(film) is None
+    assert load_reading(path) is None
 
 
 # --- what belongs to a film ----------------------------------------------------------------------

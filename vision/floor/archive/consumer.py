@@ -13,8 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from typing import NamedTuple
 
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
@@ -40,17 +39,12 @@ log = logging.getLogger(__name__)
 # Messages written in one transaction at most: what a broker sends without an acknowledgement (20
 # with mosquitto, 1024 with NATS). More only makes a failed transaction longer.
 AT_ONCE = 1000
-# Seconds that a batch is waited for, and between two looks at what is missing.
+# Seconds that messages are waited for, and between two looks at what is missing.
 TICK_S = 0.2
 # Seconds before the next try where the broker or the database is away, at first and at most: both
 # are back within seconds, and a try in five costs them nothing.
 FIRST_RETRY_S = 0.2
 LAST_RETRY_S = 5.0
-# Messages that wait at most while the database is away. A broker sends no more without an
-# acknowledgement (see AT_ONCE); one that does is left, and sends the rest again.
-WAITING_LIMIT = 5000
-# Seconds that the end of the connection is waited for.
-JOIN_S = 3.0
 # Seconds without any message after which the next node of a cluster is tried, doubled up to the
 # last while the house is silent: a node parted from the others keeps its clients and tells them
 # nothing. Readers speak every second. Shorter leaves a node that elects a leader (4 to 9 s);
@@ -68,18 +62,19 @@ HEALTH = "health"  # only for its number, which shows that the last messages are
 ALL_TABLES = "+"
 
 
-@dataclass(frozen=True, slots=True)
-class _Delivered:
-    """A message with what acknowledges it: the connection's number and its own there."""
+class _Delivered(NamedTuple):
+    """A message, with its number and quality of service, by which it is acknowledged."""
 
-    connection: int
     mid: int
     qos: int
     received: Received
 
 
 class Consumer:
-    """Moves messages from the broker to the archive until it is stopped."""
+    """Moves messages from the broker to the archive until it is stopped.
+
+    No more than a batch is read while the database is away: the broker keeps the rest.
+    """
 
     def __init__(self, endpoint: Endpoint, site: str, writer: Writer, *, name: str = "") -> None:
         """Prepare to archive a house; `name` tells archives of one house apart at its broker."""
@@ -90,77 +85,94 @@ class Consumer:
         self._client_id = private_id(endpoint, everything, f"archive {name}")
         self._subscriptions = [(everything + topic, 1) for topic in TOPICS]
         self._subscriptions.append((everything + HEALTH, 0))
-        self._queue: SimpleQueue[_Delivered] = SimpleQueue()
-        # The newest `health` of each table, which no acknowledgement holds back, beside the queue.
-        self._health: dict[str, Received] = {}
-        self._is_full = False
+        self._batch: list[_Delivered] = []
         self._gaps: dict[Where, Gaps] = {}
         self._stopping = threading.Event()
-        self._client: paho.Client | None = None
-        self._connection = 0
-        self._is_up = False
+        self.connected = False  # whether the broker sends
         self._heard_s = 0.0
         self._patience_s = SILENT_S
+        self._why = ""  # the connection ended
         self._said = ""
-        self._thread = threading.Thread(target=self._connect, name="archive-broker", daemon=True)
 
     def run(self, after_batch: Callable[[], None] = lambda: None) -> None:
         """Archive until `stop` is called; `after_batch` is called when something was written."""
-        self._thread.start()
-        try:
-            while not self._stopping.is_set():
-                batch = self._batch()
-                if batch and self._write(batch):
-                    self._acknowledge(batch)
-                    after_batch()
-                self._have_the_rest_sent()
-                self._ask()
-                self._leave_silent_node()
-        finally:
-            self.stop()
-            self._thread.join(JOIN_S)
+        delay, said = FIRST_RETRY_S, ""
+        while not self._stopping.is_set():
+            began_s = time.monotonic()
+            self._attempt(after_batch)
+            self.connected = False
+            self._endpoint = self._endpoint.turned()
+            if time.monotonic() - began_s > LAST_RETRY_S:
+                delay, said = FIRST_RETRY_S, ""
+            if self._why != said and not self._stopping.is_set():
+                said = self._why
+                log.warning("%s; trying again, the broker and the tables keep what comes", said)
+            self._stopping.wait(delay)
+            delay = min(2 * delay, LAST_RETRY_S)
 
     def stop(self) -> None:
         """End soon; what is not acknowledged comes again."""
         self._stopping.set()
-        client = self._client
-        if client is not None:
-            client.disconnect()
 
-    @property
-    def connected(self) -> bool:
-        """Whether the broker sends."""
-        return self._is_up
-
-    # --- the thread that writes --------------------------------------------------------------
-
-    def _batch(self) -> list[_Delivered]:
-        batch: list[_Delivered] = []
+    def _attempt(self, after_batch: Callable[[], None]) -> None:
+        """Connect, and stay while the connection lasts; `_why` then says why it has ended."""
+        self._why = "the broker ended the connection"
+        client = new_client(self._endpoint, self._client_id, keeps=True)
+        client.manual_ack_set(True)
+        client.on_connect = self._greet
+        client.on_message = lambda _client, _data, message: self._deliver(message)
         try:
-            batch.append(self._queue.get(timeout=TICK_S))
-            while len(batch) < AT_ONCE:
-                batch.append(self._queue.get_nowait())
-        except Empty:
-            pass
-        health, self._health = self._health, {}
-        return batch + [_Delivered(self._connection, 0, 0, one) for one in list(health.values())]
-
-    def _have_the_rest_sent(self) -> None:
-        """Connect again once there is room, so that the broker sends what there was none for."""
-        client = self._client
-        if self._is_full and self._queue.empty() and client is not None:
-            self._is_full = False
+            # Not a cluster's short keep-alive: a node that makes a session answers nothing else.
+            client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
+        except (OSError, ValueError) as error:
+            self._why = explain_error(error, self._endpoint)
+            return
+        try:
+            is_up = True
+            while is_up:
+                is_up = self._read(client)
+                self._archive(client, after_batch)
+        except Exception as error:  # a defect of ours must not end the archive for good
+            log.exception(
+                "the archive lost its connection to the broker; reconnecting; report this"
+            )
+            self._why = f"the link to the broker failed: {error!r}"
+        finally:
             client.disconnect()
 
-    def _write(self, batch: list[_Delivered]) -> bool:
+    def _read(self, client: paho.Client) -> bool:
+        """Take what has come into the batch; False where the connection or the run has ended."""
+        wait_s, count = TICK_S, -1
+        while count < len(self._batch) < AT_ONCE:
+            count = len(self._batch)
+            if self._stopping.is_set() or client.loop(wait_s) != paho.MQTT_ERR_SUCCESS:
+                return False
+            wait_s = 0.0
+        return True
+
+    def _archive(self, client: paho.Client, after_batch: Callable[[], None]) -> None:
+        batch, self._batch = self._batch, []
+        if batch and self._write(client, [one.received for one in batch]):
+            for one in batch:
+                client.ack(one.mid, one.qos)
+            after_batch()
+        if self.connected:
+            self._ask(client)
+            self._leave_silent_node(client)
+
+    def _write(self, client: paho.Client, batch: list[Received]) -> bool:
         """Write until it is durable; False when stopped before."""
         delay = FIRST_RETRY_S
         while not self._stopping.is_set():
             try:
-                self._writer.take(one.received for one in batch)
+                self._writer.take(batch)
             except OutsideError as error:
                 self._complain(f"{error}; the broker keeps what comes until then")
-                self._stopping.wait(delay)
+                until_s = time.monotonic() + delay
+                while time.monotonic() < until_s and not self._stopping.wait(TICK_S):
+                    self._read(client)  # else the broker ends the connection
+                    # Of what nobody acknowledges the next one says as much.
+                    self._batch = [one for one in self._batch if one.qos]
                 delay = min(2 * delay, LAST_RETRY_S)
             else:
                 self._complain("")
@@ -168,22 +180,14 @@ class Consumer:
                 return True
         return False
 
-    def _acknowledge(self, batch: list[_Delivered]) -> None:
-        client = self._client
-        for one in batch:
-            # Numbers of an earlier connection may name other messages now.
-            if client is not None and one.qos and one.connection == self._connection:
-                client.ack(one.mid, one.qos)
-
-    def _hear_replies(self, batch: list[_Delivered]) -> None:
-        for received in (one.received for one in batch):
+    def _hear_replies(self, batch: list[Received]) -> None:
+        for received in batch:
             where = received.site, received.table
-            if received.topic != "cmd/reply" or where not in self._gaps:
-                continue
-            with suppress(ValueError):
-                lost = self._gaps[where].answered(json_object(received.payload))
-                if lost:
-                    self._give_up(where, lost)
+            if received.topic == "cmd/reply" and where in self._gaps:
+                with suppress(ValueError):
+                    lost = self._gaps[where].answered(json_object(received.payload))
+                    if lost:
+                        self._give_up(where, lost)
 
     def _give_up(self, where: Where, last: int) -> None:
         log.warning(
@@ -197,11 +201,8 @@ class Consumer:
         except OutsideError as error:  # the range is asked for again
             self._complain(str(error))
 
-    def _ask(self) -> None:
-        """Ask tables for what is missing, while the broker sends."""
-        client = self._client
-        if client is None or not self._is_up:
-            return
+    def _ask(self, client: paho.Client) -> None:
+        """Ask tables for what is missing."""
         for (site, table), source in self._writer.sources.items():
             gaps = self._gaps.setdefault((site, table), Gaps())
             for fields in gaps.due(source.missing(), time.monotonic()):
@@ -211,15 +212,14 @@ class Consumer:
                     "table %s: asked for messages %s to %s", table, fields["first"], fields["last"]
                 )
 
-    def _leave_silent_node(self) -> None:
+    def _leave_silent_node(self, client: paho.Client) -> None:
         """Go to the next node where this one has told nothing of any table for too long."""
-        client = self._client
-        if not (self._endpoint.others and self._is_up and client is not None):
+        if not self._endpoint.others:
             return
         if time.monotonic() - self._heard_s > self._patience_s:
             self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
             log.info("the broker at %s publishes no table", self._endpoint)
-            self._is_up = False
+            self.connected = False
             client.disconnect()
 
     def _complain(self, words: str) -> None:
@@ -227,57 +227,20 @@ class Consumer:
             log.warning("%s", words)
         self._said = words
 
-    # --- the thread of the connection --------------------------------------------------------
+    # --- what the broker says ----------------------------------------------------------------
 
-    def _connect(self) -> None:
-        delay, said = FIRST_RETRY_S, ""
-        while not self._stopping.is_set():
-            began_s = time.monotonic()
-            words = self._attempt()
-            self._is_up = False
-            self._endpoint = self._endpoint.turned()
-            if time.monotonic() - began_s > LAST_RETRY_S:
-                delay, said = FIRST_RETRY_S, ""
-            if words and words != said and not self._stopping.is_set():
-                log.warning("%s; trying again, the broker and the tables keep what comes", words)
-                said = words
-            self._stopping.wait(delay)
-            delay = min(2 * delay, LAST_RETRY_S)
-
-    def _attempt(self) -> str:
-        """Connect and stay; return why it has ended."""
-        self._connection += 1
-        self._client = client = new_client(self._endpoint, self._client_id, keeps=True)
-        client.manual_ack_set(True)
-        ended = ["the broker ended the connection"]
-        client.on_connect = lambda client, _data, _flags, code, _: self._greet(client, code, ended)
-        number = self._connection
-        client.on_message = lambda _client, _data, message: self._deliver(number, message)
-        try:
-            address = self._endpoint
-            # Not a cluster's short keep-alive: a node that makes a session answers nothing else.
-            client.connect(address.host, address.port, KEEPALIVE_S)
-            if not self._stopping.is_set():
-                client.loop_forever(retry_first_connection=False)
-        except (OSError, ValueError) as error:
-            return explain_error(error, self._endpoint)
-        except Exception as error:  # a defect of ours must not end the connection for good
-            log.exception(
-                "the archive lost its connection to the broker; reconnecting; report this"
-            )
-            return f"the link to the broker failed: {error!r}"
-        return ended[-1]
-
-    def _greet(self, client: paho.Client, code: ReasonCode, ended: list[str]) -> None:
+    def _greet(
+        self, client: paho.Client, _data: object, _flags: object, code: ReasonCode, _: object
+    ) -> None:
         if code.is_failure:
-            ended.append(explain_refusal(code, self._endpoint))
+            self._why = explain_refusal(code, self._endpoint)
             return
         client.subscribe(self._subscriptions)
         self._heard_s = time.monotonic()
-        self._is_up = True
+        self.connected = True
         log.info("connected to the broker at %s", self._endpoint)
 
-    def _deliver(self, connection: int, message: paho.MQTTMessage) -> None:
+    def _deliver(self, message: paho.MQTTMessage) -> None:
         if not message.retain:
             self._heard_s, self._patience_s = time.monotonic(), SILENT_S
         try:
@@ -286,10 +249,4 @@ class Consumer:
             return
         payload = bytes(message.payload[: MESSAGE_LIMIT + 1])  # more only shows that it is too long
         received = Received(site, table, topic, payload, now_ms(), message.retain)
-        if topic == HEALTH:
-            if table in self._health or len(self._health) < WAITING_LIMIT:
-                self._health[table] = received
-        elif self._queue.qsize() < WAITING_LIMIT:
-            self._queue.put(_Delivered(connection, message.mid, message.qos, received))
-        else:
-            self._is_full = True
+        self._batch.append(_Delivered(message.mid, message.qos, received))

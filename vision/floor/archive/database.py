@@ -46,7 +46,13 @@ def open_named(text: str, *, create: bool = False) -> tuple[Engine, str]:
 
     A file that is not there is made with `create` only. ConfigurationError or OutsideError.
     """
-    address = _address_in(text)
+    address = text or DEFAULT
+    if text.endswith(".toml"):
+        address = load(Path(text)).archive.address
+        if not address:
+            raise ConfigurationError(
+                f"{text}: archive.address: is not set; write where the archive is"
+            )
     if not create and "://" not in address and not Path(address).exists():
         raise ConfigurationError(
             f"--archive {address}: there is no such archive; make one with shoe-reader floor "
@@ -55,23 +61,29 @@ def open_named(text: str, *, create: bool = False) -> tuple[Engine, str]:
     return open_archive(address), shown(sql_address(address))
 
 
-def _address_in(text: str) -> str:
-    """Return the address that a word names: its own, or that of a table file."""
-    if not text.endswith(".toml"):
-        return text or DEFAULT
-    address = load(Path(text)).archive.address
-    if not address:
-        raise ConfigurationError(f"{text}: archive.address: is not set; write where the archive is")
-    return address
-
-
 def open_archive(address: str) -> Engine:
     """Open or create the archive at an SQL address or in a file.
 
     ConfigurationError where the address is none, or another version wrote the archive;
     OutsideError where the database does not answer.
     """
-    engine = _engine(address)
+    url = sql_address(address)
+    kind = make_url(url).get_backend_name()
+    if kind not in ("sqlite", "postgresql"):
+        raise ConfigurationError(
+            f"archive '{shown(url)}': an archive is kept in SQLite or PostgreSQL; write "
+            "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        )
+    patience = "timeout" if kind == "sqlite" else "connect_timeout"
+    try:
+        engine = create_engine(url, pool_pre_ping=True, connect_args={patience: PATIENCE_S})
+    except (ModuleNotFoundError, NoSuchModuleError) as error:
+        raise ConfigurationError(
+            f"archive '{shown(url)}': {error}; install what a floor needs: "
+            'pip install "shoe-reader[floor]"'
+        ) from error
+    if kind == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
     with explained(engine):
         _make_tables(engine)
     return engine
@@ -133,49 +145,26 @@ def joining(connection: Connection, table: Table) -> Insert:
     insert = _insert(connection, table)
     is_newer = insert.excluded.seq >= table.c.seq if "seq" in table.c else true()
     values: dict[str, Any] = {}
-    for column in table.columns:
-        old, new = column, insert.excluded[column.name]
-        if column.info.get("first"):
-            values[column.name] = case((new < func.coalesce(old, new + 1), new), else_=old)
-        elif not column.primary_key:
-            values[column.name] = case((is_newer, new), else_=old)
-    statement: Insert = insert.on_conflict_do_update(
-        index_elements=list(table.primary_key), set_=values
-    )
-    return statement
+    for old in table.columns:
+        new = insert.excluded[old.name]
+        if old.info.get("first"):
+            values[old.name] = case((new < func.coalesce(old, new + 1), new), else_=old)
+        elif not old.primary_key:
+            values[old.name] = case((is_newer, new), else_=old)
+    return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
 
 
 def once(connection: Connection, table: Table) -> Insert:
     """Return an insert that leaves a row of the same key as it is."""
-    insert = _insert(connection, table)
-    statement: Insert = insert.on_conflict_do_nothing(index_elements=list(table.primary_key))
-    return statement
+    keys = list(table.primary_key)
+    return _insert(connection, table).on_conflict_do_nothing(index_elements=keys)
 
 
-def _insert(connection: Connection, table: Table) -> Any:
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    return dialect.insert(table)
-
-
-def _engine(address: str) -> Engine:
-    url = sql_address(address)
-    kind = make_url(url).get_backend_name()
-    if kind not in ("sqlite", "postgresql"):
-        raise ConfigurationError(
-            f"archive '{shown(url)}': an archive is kept in SQLite or PostgreSQL; write "
-            "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
-        )
-    patience = "timeout" if kind == "sqlite" else "connect_timeout"
-    try:
-        engine = create_engine(url, pool_pre_ping=True, connect_args={patience: PATIENCE_S})
-    except (ModuleNotFoundError, NoSuchModuleError) as error:
-        raise ConfigurationError(
-            f"archive '{shown(url)}': {error}; install what a floor needs: "
-            'pip install "shoe-reader[floor]"'
-        ) from error
-    if kind == "sqlite":
-        event.listen(engine, "connect", _set_up_sqlite)
-    return engine
+def _insert(connection: Connection, table: Table) -> sqlite.Insert:
+    """Return an insert of the database's dialect; that of PostgreSQL has the same methods."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)  # type: ignore[return-value]
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

@@ -72,8 +72,10 @@ def hook_target(url: str, secret: str, *, as_cloudevents: bool) -> HookTarget:
         raise ConfigurationError(
             "[archive] hook: contains a password; leave it out, every request is signed"
         )
+    is_base64 = secret.startswith(SECRET_PREFIX)
     try:
-        key = _key_of(secret)
+        encoded = secret.removeprefix(SECRET_PREFIX)
+        key = base64.b64decode(encoded, validate=True) if is_base64 else secret.encode()
     except ValueError as error:
         raise ConfigurationError(
             "[archive] hook_secret_env: the secret is not base64 after whsec_; make one with: "
@@ -85,12 +87,6 @@ def hook_target(url: str, secret: str, *, as_cloudevents: bool) -> HookTarget:
             "needed; make one with: echo whsec_$(openssl rand -base64 32)"
         )
     return HookTarget(url, key, as_cloudevents)
-
-
-def _key_of(secret: str) -> bytes:
-    if secret.startswith(SECRET_PREFIX):
-        return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-    return secret.encode()
 
 
 def signature(secret: bytes, identity: str, moment: int, body: bytes) -> str:
@@ -127,7 +123,7 @@ def identity_of(row: Mapping[str, Any]) -> str:
     return ".".join(part for part in parts if part)
 
 
-class HookRefusedError(OutsideError):
+class HookRefusedError(Exception):
     """The address does not take this message, whatever it does with others."""
 
 
@@ -138,7 +134,6 @@ class Hook:
         """Begin with the archive's next message, or where this address was last served."""
         self._engine = engine
         self._target = target
-        self._said = ""
         self._failures = 0  # of the message that is due
         self._stopping, self._news = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="archive-hook", daemon=True)
@@ -170,25 +165,24 @@ class Hook:
         return int(arrival)
 
     def _run(self) -> None:
-        delay = FIRST_RETRY_S
+        delay, said = FIRST_RETRY_S, ""
         while not self._stopping.is_set():
             try:
                 sent = self._send_some()
             except Exception as error:  # noqa: BLE001  # whatever it is, the thread goes on
-                self._complain(error)
+                words = f"{type(error).__name__}: {error}"
+                if words != said:
+                    log.warning(
+                        "%s: %s; trying again, nothing is lost", self._target.url, ascii(words)
+                    )
+                said = words
                 self._stopping.wait(delay)
                 delay = min(2 * delay, LAST_RETRY_S)
                 continue
-            self._said, delay = "", FIRST_RETRY_S
+            delay, said = FIRST_RETRY_S, ""
             if not sent:
                 self._news.wait(LOOK_S)
                 self._news.clear()
-
-    def _complain(self, error: Exception) -> None:
-        words = f"{type(error).__name__}: {error}"
-        if words != self._said:
-            log.warning("%s: %s; trying again, nothing is lost", self._target.url, ascii(words))
-        self._said = words
 
     def _send_some(self) -> int:
         """Send what has come since; return how many. Whatever it raises: try again."""
@@ -201,12 +195,11 @@ class Hook:
                 break
             try:
                 self._send(row)
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException, OutsideError):
                 raise  # the address is away
             except Exception as error:
-                is_own = isinstance(error, HookRefusedError) or not isinstance(error, OutsideError)
-                self._failures += is_own
-                if self._failures < TRIES or not is_own:
+                self._failures += 1
+                if self._failures < TRIES:
                     raise
                 self._pass(row, f"the web hook did not take it: {error}")
             else:

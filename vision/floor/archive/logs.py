@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -33,40 +33,45 @@ from vision.wire.session import TableSession
 AT_ONCE = 5000
 
 
-def load_log(path: Path, writer: Writer) -> int:
-    """Write all that a log says into the archive; return how many messages. OutsideError."""
-    found = (one for session, taken in _said_in(path) for one in _received(session, taken))
-    count = 0
-    while batch := list(islice(found, AT_ONCE)):
-        writer.take(batch)
-        count += len(batch)
-    return count
+Note = Callable[[TableSession, Taken], None]
 
 
-def _said_in(path: Path) -> Iterator[tuple[TableSession, Taken]]:
-    """Yield each record that is an event or a checkpoint, its chain verified; OutsideError."""
+def load_log(path: Path, writer: Writer, note: Note = lambda _session, _taken: None) -> int:
+    """Write all that a log says into the archive; return how many messages. OutsideError.
+
+    `note` is given each record that is an event or a checkpoint, and the session after it.
+    """
+    found, count = _received(path, note), 0
     try:
-        for taken in walked(path):
-            if taken.after is not None and (taken.step is not None or "desk" in taken.content):
-                yield taken.after, taken
+        while batch := list(islice(found, AT_ONCE)):
+            writer.take(batch)
+            count += len(batch)
     except BrokenChainError as error:
         raise OutsideError(
             f"{path}: the chain is broken at {error}; keep it as evidence"
         ) from error
+    return count
 
 
-def _received(session: TableSession, taken: Taken) -> Iterator[Received]:
-    """Yield what the archive is given of a record: its order, then its messages."""
-    where, at = (session.stream.site, session.stream.table), session.table.clock
-    order = taken.content.get("order")
-    if order is not None:
-        yield Received(*where, f"cmd/{order['name']}", json.dumps(order["fields"]).encode(), at)
-    for message in taken.messages:
-        yield Received(*where, message.topic.split("/", 4)[4], message.payload, at)
+def _received(path: Path, note: Note) -> Iterator[Received]:
+    """Yield what the archive is given of each record: its order, then its messages."""
+    for taken in walked(path):
+        session, order = taken.after, taken.content.get("order")
+        if session is None or (taken.step is None and "desk" not in taken.content):
+            continue
+        note(session, taken)
+        where, at = (session.stream.site, session.stream.table), session.table.clock
+        if order is not None:
+            yield Received(*where, f"cmd/{order['name']}", json.dumps(order["fields"]).encode(), at)
+        for message in taken.messages:
+            yield Received(*where, message.topic.split("/", 4)[4], message.payload, at)
 
 
 # Not compared: the order in which messages came, and the count of numberings before this log.
 OF_THE_ARCHIVE = ("arrival", "numbering")
+
+
+Rows = dict[tuple[Any, ...], list[Row]]  # by the key that they have in a log too
 
 
 class Mismatch(NamedTuple):
@@ -84,9 +89,9 @@ class Mismatch(NamedTuple):
 class Compared:
     """What a comparison of one table of the house came to.
 
-    `unproven` rows lie where the logs were pruned; `unnumbered`
-    are last wills and refusals, of which a log has none. `lost` messages never came, and nobody
-    could send them again.
+    `unproven` rows lie where the logs were pruned; `unnumbered` are last wills and refusals, of
+    which a log has none. `lost` messages never came, and nobody could send them again. `proven` are
+    the numbers of which the logs say something, all of them from the time `since` (Unix ms) on.
     """
 
     where: Where
@@ -96,6 +101,10 @@ class Compared:
     lost: int = 0
     refused_orders: int = 0
     faults: list[Mismatch] = field(default_factory=list)
+    proven: NumberSet = field(default_factory=NumberSet)
+    unsent: set[int] = field(default_factory=set)
+    since: int = 0
+    _seq: int = 0
 
     def __str__(self) -> str:
         site, table = self.where
@@ -104,21 +113,6 @@ class Compared:
             f"are not; {self.unproven} could not be compared, {self.unnumbered} have no number of "
             f"their own, {self.refused_orders} orders are in no log, {self.lost} messages were lost"
         )
-
-
-@dataclass(slots=True)
-class _Said:
-    """What the logs of one table say: an archive of it, and which numbers they prove.
-
-    `since` is the time from which on all is proven.
-    """
-
-    engine: Engine
-    writer: Writer
-    proven: NumberSet = field(default_factory=NumberSet)
-    unsent: set[int] = field(default_factory=set)
-    since: int = 0
-    _seq: int = 0
 
     def note(self, session: TableSession, taken: Taken) -> None:
         """Note which numbers a record proves, and where something before it is not proven."""
@@ -130,9 +124,79 @@ class _Said:
             self.since = max(self.since, session.table.clock)
         self._seq = seq
 
-    def is_unproven(self, seq: int, at: int) -> bool:
-        """Whether the logs say nothing of a message of that number and time (Unix ms)."""
-        return (seq not in self.proven and seq <= self.proven.newest) or at < self.since
+    def compare(self, archive: Engine, of_logs: Engine) -> None:
+        """Compare what the archive has with what one has that was made of the logs."""
+        pruned = self._compare_numbers(archive)
+        for table in (tables.message, *tables.DERIVED):
+            ours, theirs = (_rows(one, table, self.where, pruned) for one in (archive, of_logs))
+            for key in ours.keys() | theirs.keys():
+                self._compare_key(table, ours.get(key, []), theirs.get(key, []))
+        self._compare_orders(
+            *(_rows(one, tables.command, self.where, pruned) for one in (archive, of_logs))
+        )
+        self.faults.sort()
+
+    def _compare_key(self, table: Table, here: list[Row], there: list[Row]) -> None:
+        """Compare the rows of one key, of which there should be one in each or none."""
+        same = [row for row in here if row in there]
+        odd = [row for row in here if row not in there]
+        gone = [row for row in there if row not in here]
+        self.good += min(len(same), 1)
+        for row in same[1:]:
+            self._fault(table, row, "doubled")
+        for row in odd:
+            seq, at = row["seq"], row[table.info["time"]]
+            if row.get("mark"):
+                self.unnumbered += 1
+            elif at < self.since or (seq not in self.proven and seq <= self.proven.newest):
+                self.unproven += 1
+            elif same or gone:
+                self._fault(table, row, "doubled" if same else "changed")
+            else:
+                self._fault(table, row, "forged")
+        for row in gone:
+            if not odd and row["seq"] not in self.unsent:
+                self._fault(table, row, "missing")
+
+    def _fault(self, table: Table, row: Row, what: str) -> None:
+        names = [c.name for c in table.primary_key if c.name not in ("site", "table_name")]
+        key = ", ".join(f"{name} {row[name]}" for name in names if row.get(name) not in (None, ""))
+        extra = "" if "seq" in names else f", from message {row['seq']}"
+        topic = f" on {row['topic']}" if table is tables.message else ""
+        self.faults.append(Mismatch(table.name, f"{key}{extra}{topic}", what))
+
+    def _compare_numbers(self, archive: Engine) -> int:
+        """Hold the numbers that have come against the logs'; return the time of pruning."""
+        source, (site, table) = tables.source, self.where
+        of_table = (source.c.site == site) & (source.c.table_name == table)
+        with explained(archive), archive.connect() as connection:
+            rows = connection.execute(select(source).where(of_table)).all()
+        come, lost = (
+            NumberSet(pair for row in rows for pair in NumberSet.of_text(getattr(row, name)).ranges)
+            for name in ("seen", "lost")
+        )
+        for first, last in self.proven.ranges:
+            for number in range(first, last + 1):
+                if number in come or number in self.unsent:
+                    continue
+                if number in lost:
+                    self.lost += 1
+                else:
+                    self.faults.append(Mismatch("source", f"message {number}", "never came"))
+        return max((row.pruned for row in rows), default=0)
+
+    def _compare_orders(self, ours: Rows, theirs: Rows) -> None:
+        """Every order of the log is in the archive; those that were refused are in no log."""
+        self.refused_orders = len(ours.keys() - theirs.keys())
+        for key, (row,) in theirs.items():
+            words = f"mark {row['mark']}"
+            if key not in ours:
+                words += f", {row['name']} by {row['by']}"
+                self.faults.append(Mismatch("command", words, "missing"))
+                continue
+            self.good += 1
+            if ours[key][0]["payload"] != row["payload"]:
+                self.faults.append(Mismatch("command", words, "changed"))
 
 
 def verify(engine: Engine, logs: Sequence[Path]) -> Iterator[Compared]:
@@ -140,119 +204,23 @@ def verify(engine: Engine, logs: Sequence[Path]) -> Iterator[Compared]:
 
     Several logs of one table are given in the order in which they were begun.
     """
-    for where, said in _said(logs).items():
-        yield _compare(engine, where, said)
-        said.engine.dispose()
-
-
-def _said(logs: Iterable[Path]) -> dict[Where, _Said]:
-    found: dict[Where, _Said] = {}
+    found: dict[Where, Compared] = {}
+    of_logs = open_archive(MEMORY)
+    writer = Writer(of_logs)
     for path in logs:
-        unsent = set(unsent_messages(path)) if is_table(path) else set()
-        batch: list[Received] = []
-        said: _Said | None = None
-        for session, taken in _said_in(path):
-            if said is None:
-                where = session.stream.site, session.stream.table
-                said = found.setdefault(where, _new_said())
-                said.unsent |= unsent
-            said.note(session, taken)
-            batch += _received(session, taken)
-            if len(batch) >= AT_ONCE:
-                said.writer.take(batch)
-                batch = []
-        if said is not None:
-            said.writer.take(batch)
-    return found
+        unsent = unsent_messages(path) if is_table(path) else []
 
+        def note(session: TableSession, taken: Taken, unsent: Sequence[int] = unsent) -> None:
+            where = session.stream.site, session.stream.table
+            compared = found.setdefault(where, Compared(where))
+            compared.unsent.update(unsent)
+            compared.note(session, taken)
 
-def _new_said() -> _Said:
-    engine = open_archive(MEMORY)
-    return _Said(engine, Writer(engine))
-
-
-def _compare(engine: Engine, where: Where, said: _Said) -> Compared:
-    found = Compared(where)
-    pruned = _compare_numbers(engine, found, said)
-    for table in (tables.message, *tables.DERIVED):
-        ours, theirs = (_rows(one, table, where, pruned) for one in (engine, said.engine))
-        for key in ours.keys() | theirs.keys():
-            _compare_key(found, said, table, ours.get(key, []), theirs.get(key, []))
-    ours, theirs = (_rows(one, tables.command, where, pruned) for one in (engine, said.engine))
-    _compare_orders(found, ours, theirs)
-    found.faults.sort()
-    return found
-
-
-def _compare_key(
-    found: Compared, said: _Said, table: Table, here: list[Row], there: list[Row]
-) -> None:
-    """Compare the rows of one key, of which there should be one in each or none."""
-    same = [row for row in here if row in there]
-    odd = [row for row in here if row not in there]
-    gone = [row for row in there if row not in here]
-    found.good += min(len(same), 1)
-    for row in same[1:]:
-        _fault(found, table, row, "doubled")
-    for row in odd:
-        if row.get("mark"):
-            found.unnumbered += 1
-        elif said.is_unproven(row["seq"], row[table.info["time"]]):
-            found.unproven += 1
-        elif same or gone:
-            _fault(found, table, row, "doubled" if same else "changed")
-        else:
-            _fault(found, table, row, "forged")
-    for row in gone:
-        if not odd and row["seq"] not in said.unsent:
-            _fault(found, table, row, "missing")
-
-
-def _fault(found: Compared, table: Table, row: Row, what: str) -> None:
-    names = [c.name for c in table.primary_key if c.name not in ("site", "table_name")]
-    key = ", ".join(f"{name} {row[name]}" for name in names if row.get(name) not in (None, ""))
-    extra = "" if "seq" in names else f", from message {row['seq']}"
-    topic = f" on {row['topic']}" if table is tables.message else ""
-    found.faults.append(Mismatch(table.name, f"{key}{extra}{topic}", what))
-
-
-def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
-    """Hold the numbers that have come against those of the logs; return the time of pruning."""
-    site, table = found.where
-    source = tables.source
-    of_table = (source.c.site == site) & (source.c.table_name == table)
-    with explained(engine), engine.connect() as connection:
-        rows = connection.execute(select(source).where(of_table)).all()
-    come, lost = (
-        NumberSet(pair for row in rows for pair in NumberSet.of_text(getattr(row, name)))
-        for name in ("seen", "lost")
-    )
-    for first, last in said.proven:
-        for number in range(first, last + 1):
-            if number in come or number in said.unsent:
-                continue
-            if number in lost:
-                found.lost += 1
-            else:
-                found.faults.append(Mismatch("source", f"message {number}", "never came"))
-    return max((row.pruned for row in rows), default=0)
-
-
-Rows = dict[tuple[Any, ...], list[Row]]  # by the key that they have in a log too
-
-
-def _compare_orders(found: Compared, ours: Rows, theirs: Rows) -> None:
-    """Every order of the log is in the archive; those that were refused are in no log."""
-    found.refused_orders = len(ours.keys() - theirs.keys())
-    for key, (row,) in theirs.items():
-        words = f"mark {row['mark']}"
-        if key not in ours:
-            words += f", {row['name']} by {row['by']}"
-            found.faults.append(Mismatch("command", words, "missing"))
-            continue
-        found.good += 1
-        if ours[key][0]["payload"] != row["payload"]:
-            found.faults.append(Mismatch("command", words, "changed"))
+        load_log(path, writer, note)
+    for compared in found.values():
+        compared.compare(engine, of_logs)
+        yield compared
+    of_logs.dispose()
 
 
 def _rows(engine: Engine, table: Table, where: Where, since: int) -> Rows:

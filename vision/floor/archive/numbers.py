@@ -12,6 +12,7 @@ import secrets
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from vision.wire.commands import NOT_KEPT, RANGE_LIMIT
@@ -33,42 +34,30 @@ class NumberSet:
 
     def __init__(self, ranges: Iterable[Range] = ()) -> None:
         """Begin with those ranges (first and last, both within)."""
-        self._firsts: list[int] = []
-        self._lasts: list[int] = []
+        self.ranges: list[Range] = []
         for first, last in ranges:
             self.add(first, last)
 
     def add(self, first: int, last: int) -> None:
         """Add the numbers from first to last."""
-        begin = bisect_left(self._lasts, first - 1)
-        end = bisect_right(self._firsts, last + 1)
-        if begin < end:
-            first = min(first, self._firsts[begin])
-            last = max(last, self._lasts[end - 1])
-        self._firsts[begin:end] = [first]
-        self._lasts[begin:end] = [last]
+        begin = bisect_left(self.ranges, first - 1, key=itemgetter(1))
+        end = bisect_right(self.ranges, last + 1, key=itemgetter(0))
+        met = [(first, last), *self.ranges[begin:end]]
+        self.ranges[begin:end] = [(min(one[0] for one in met), max(one[1] for one in met))]
 
     def __contains__(self, number: int) -> bool:
-        place = bisect_right(self._firsts, number) - 1
-        return place >= 0 and number <= self._lasts[place]
-
-    def __iter__(self) -> Iterator[Range]:
-        return zip(self._firsts, self._lasts, strict=True)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NumberSet) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]  # it changes
+        place = bisect_right(self.ranges, number, key=itemgetter(0)) - 1
+        return place >= 0 and number <= self.ranges[place][1]
 
     @property
     def newest(self) -> int:
         """The highest number, 0 where there is none."""
-        return self._lasts[-1] if self._lasts else 0
+        return self.ranges[-1][1] if self.ranges else 0
 
     def missing(self, last: int) -> list[Range]:
         """Return the ranges from 1 to `last` that are not in the set, lowest first."""
         found, after = [], 0
-        for begin, end in self:
+        for begin, end in self.ranges:
             if begin > last:
                 break
             if begin > after + 1:
@@ -78,7 +67,7 @@ class NumberSet:
 
     def text(self) -> str:
         """Return the set as JSON: a list of pairs."""
-        return json.dumps(list(self), separators=(",", ":"))
+        return json.dumps(self.ranges, separators=(",", ":"))
 
     @staticmethod
     def of_text(text: str) -> NumberSet:
@@ -103,7 +92,13 @@ class Gaps:
 
     def due(self, missing: Sequence[Range], now_s: float) -> Iterator[dict[str, Any]]:
         """Yield the fields of each request that is to be given now, the newest numbers first."""
-        unheard = self._forget(missing, now_s)
+        asked = {
+            ref: request
+            for ref, request in self.requests.items()
+            if any(_meet(request.wanted, gap) for gap in missing)
+        }
+        unheard = [one.wanted for one in asked.values() if now_s - one.asked_s >= AGAIN_S]
+        self.requests = {ref: one for ref, one in asked.items() if one.wanted not in unheard}
         self.most = self.most if missing else RANGE_LIMIT
         self.noticed = {gap: self.noticed.get(gap, now_s) for gap in missing}
         # What nothing came of lets the others go first.
@@ -111,12 +106,12 @@ class Gaps:
         for first, last in (*(gap for gap in reversed(missing) if gap not in late), *late):
             ripe = now_s - self.noticed[first, last] >= PATIENCE_S
             while ripe and last >= first and len(self.requests) < OPEN:
-                begin = max(first, last - self.most + 1)
-                if not self._is_asked((begin, last)):
+                wanted = max(first, last - self.most + 1), last
+                if not any(_meet(wanted, request.wanted) for request in self.requests.values()):
                     ref = secrets.token_hex(8)
-                    self.requests[ref] = Request((begin, last), now_s)
-                    yield {"first": begin, "last": last, "ref": ref}
-                last = begin - 1
+                    self.requests[ref] = Request(wanted, now_s)
+                    yield {"first": wanted[0], "last": last, "ref": ref}
+                last = wanted[0] - 1
 
     def answered(self, reply: Mapping[str, Any]) -> int:
         """Take a table's answer; return the number up to which it has no message more, 0: none.
@@ -130,20 +125,6 @@ class Gaps:
         first, last = request.wanted
         self.most = (last - first + 1) // 2 or RANGE_LIMIT
         return last if first == last else 0
-
-    def _forget(self, missing: Sequence[Range], now_s: float) -> list[Range]:
-        """Forget requests of which everything came, and return those that nothing came of."""
-        open_ = {
-            ref: request
-            for ref, request in self.requests.items()
-            if any(_meet(request.wanted, gap) for gap in missing)
-        }
-        late = [one.wanted for one in open_.values() if now_s - one.asked_s >= AGAIN_S]
-        self.requests = {ref: one for ref, one in open_.items() if one.wanted not in late}
-        return late
-
-    def _is_asked(self, wanted: Range) -> bool:
-        return any(_meet(wanted, request.wanted) for request in self.requests.values())
 
 
 def _meet(one: Range, other: Range) -> bool:

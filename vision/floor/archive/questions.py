@@ -158,15 +158,10 @@ def _rows(
 ) -> list[Any]:
     """Return the rows of a query of `questions.sql`."""
     query = text(SQL[name].format(key=key, counts=counts))
-    values: dict[str, Any] = {"since": asked.since, "until": asked.until, "table": asked.table}
     if ":codes" in query.text:
         query = query.bindparams(bindparam("codes", OF_DEALING, expanding=True))
-    return list(
-        connection.execute(query, {n: v for n, v in values.items() if f":{n}" in query.text})
-    )
-
-
-# --- mis-deals ------------------------------------------------------------------------------------
+    values = {"since": asked.since, "until": asked.until, "table": asked.table}
+    return list(connection.execute(query, values))
 
 
 def misdeals(connection: Connection, asked: Asked) -> Answer:
@@ -178,7 +173,10 @@ def misdeals(connection: Connection, asked: Asked) -> Answer:
     dealt = dict(coups)
     if asked.by == "kind":
         of = dealt.get("all", 0)
-        lines = [(code, number, of) for code, number in sorted(events.items(), key=_most_first)]
+        lines = [
+            (code, number, of)
+            for code, number in sorted(events.items(), key=lambda one: (-one[1], one[0]))
+        ]
         lines.append(("all", sum(events.values()), of))
     else:
         lines = [(key, events.get(key, 0), dealt.get(key, 0)) for key in sorted({*events, *dealt})]
@@ -201,18 +199,16 @@ OF_DEALING = tuple(
 )
 
 
-def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
-    return -counted[1], counted[0]
-
-
 def _label(key: object, by: str) -> str:
+    """Return what people call a group of rows."""
     if by == "hour":
         return f"{int(str(key)):02d}:00"
+    if by == "day":
+        return datetime.fromtimestamp(int(str(key)) * DAY_MS / 1000, UTC).date().isoformat()
+    if by == "deck":
+        return str(key)[:DECK_DIGITS] if key else "no enrolled deck"
     kind = KINDS.get(str(key)) if by == "kind" else None
     return kind.title if kind else str(key)
-
-
-# --- from alert to remedy -------------------------------------------------------------------------
 
 
 def remedies(connection: Connection, asked: Asked) -> Answer:
@@ -239,20 +235,15 @@ def _waits(found: Sequence[Any]) -> tuple[Any, ...]:
     return len(found), len(seen), *seen_s, len(rectified), *rectified_s, closed, late, still_open
 
 
-# --- reading --------------------------------------------------------------------------------------
-
-
 def reads(connection: Connection, asked: Asked) -> Answer:
     """Return the share of reads that were declined or corrected, by table, deck or day."""
     day = f"at / {DAY_MS}"
     key = {"table": "fact.table_name", "deck": "run.deck", "day": day}[asked.by]
-    found = [
-        (key, int(a), int(b), int(c)) for key, a, b, c in _rows(connection, "reads", asked, key)
-    ]
-    rows = [
-        (_name(key, asked.by), good, no, by_hand, *rate(no + by_hand, good + no)[2:])
-        for key, good, no, by_hand in found
-    ]
+    rows: list[Line] = []
+    for group, *numbers in _rows(connection, "reads", asked, key):
+        read, declined, corrected = map(int, numbers)
+        share = rate(declined + corrected, read + declined)
+        rows.append((_label(group, asked.by), read, declined, corrected, *share[2:]))
     columns = (asked.by, "read", "declined", "corrected", "per_thousand", "low", "high")
     title = f"Reads declined or corrected by {asked.by}, per thousand cards"
     return Answer(title, columns, rows, [DECLINED], (asked.by, "per_thousand", "low", "high"))
@@ -262,17 +253,6 @@ DECLINED = (
     "declined: left to people because the reader was not sure; corrected: read, and keyed in "
     "otherwise by people; a rate that rises at one table is its camera, with one deck the deck"
 )
-
-
-def _name(key: object, by: str) -> str:
-    if by == "day":
-        return datetime.fromtimestamp(int(str(key)) * 86_400, UTC).date().isoformat()
-    if by == "deck":
-        return str(key)[:DECK_DIGITS] if key else "no enrolled deck"
-    return str(key)
-
-
-# --- pace -----------------------------------------------------------------------------------------
 
 
 def pace(connection: Connection, asked: Asked) -> Answer:
@@ -290,9 +270,6 @@ def pace(connection: Connection, asked: Asked) -> Answer:
     notes = ["hours: those of the clock in which a coup was dealt; one in ten had fewer than p10"]
     plot = (asked.by, "coups_an_hour", "p10", "p90")
     return Answer(f"Coups an hour by {asked.by}", columns, rows, notes, plot)
-
-
-# --- frequencies ----------------------------------------------------------------------------------
 
 
 def odds(connection: Connection, asked: Asked) -> Answer:
@@ -374,9 +351,6 @@ def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], looks: int
 
 def _told(names: Sequence[object], numbers: Sequence[float], form: str) -> str:
     return ", ".join(f"{name} {n:{form}}" for name, n in zip(names, numbers, strict=True))
-
-
-# --- downtime -------------------------------------------------------------------------------------
 
 
 def downtime(connection: Connection, asked: Asked) -> Answer:

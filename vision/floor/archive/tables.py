@@ -14,16 +14,7 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-)
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, Table, Text
 
 from vision.game.cards import RANK_LETTERS
 from vision.wire.commands import COMMANDS, REPLAY, order_fields
@@ -40,6 +31,12 @@ KEYED = "keyed"  # the event of a card that a person named
 def _key(name: str, kind: Any = Text, of: Of | None = None) -> Column[Any]:
     info = {"of": of} if of else {}
     return Column(name, kind, primary_key=True, autoincrement=False, info=info)
+
+
+def _own_key() -> list[Column[Any]]:
+    """Return the key of a message, for a row that no other message joins."""
+    kinds = {"boot": Text, "seq": BigInteger, "mark": Text}
+    return [_key(name, kind, itemgetter(name)) for name, kind in kinds.items()]
 
 
 def _said(
@@ -66,9 +63,7 @@ def _table(name: str, *columns: Column[Any] | Index, topic: str = "", time: str 
 # of an order) share it with another, so `mark` tells them apart: a hash of the bytes, else empty.
 message = _table(
     "message",
-    _key("boot"),
-    _key("seq", BigInteger),
-    _key("mark"),
+    *_own_key(),
     Column("arrival", BigInteger, nullable=False),
     Column("topic", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -80,9 +75,7 @@ message = _table(
 # text of one number, what a web hook refused.
 apart = _table(
     "apart",
-    _key("boot"),
-    _key("seq", BigInteger),
-    _key("mark"),
+    *_own_key(),
     Column("why", Text, nullable=False),
     Column("topic", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -133,12 +126,12 @@ def _cards(result: Facts) -> list[str | None]:
     return [*result["punto"]["cards"], *result["banco"]["cards"]]
 
 
-def _named(result: Facts) -> list[str]:
+def _ranks(result: Facts) -> list[str]:
     return [card[0] for card in _cards(result) if card is not None]
 
 
 def _of_rank(letter: str) -> Of:
-    return lambda result: _named(result).count(letter)
+    return lambda result: _ranks(result).count(letter)
 
 
 def _points(hand: str) -> Of:
@@ -152,12 +145,6 @@ def _in_state(state: str) -> Of:
 
 def _seen_at(alert: Facts) -> int | None:
     return None if alert["acknowledged_at"] is None else unix_ms(alert["acknowledged_at"])
-
-
-def _own_key() -> tuple[Column[Any], ...]:
-    """Return the key of a message, for a row that no other message joins."""
-    kinds = {"boot": Text, "seq": BigInteger, "mark": Text}
-    return tuple(_key(name, kind, itemgetter(name)) for name, kind in kinds.items())
 
 
 _AT = itemgetter("at_ms")
@@ -175,7 +162,7 @@ coup = _table(
     _said("punto_points", Integer, _points("punto"), null=True),
     _said("banco_points", Integer, _points("banco"), null=True),
     _said("cards", Integer, lambda result: len(_cards(result))),
-    _said("named", Integer, lambda result: len(_named(result))),
+    _said("named", Integer, lambda result: len(_ranks(result))),
     _said("free", Boolean, lambda result: bool(result["free"])),
     _said("boot"),
     *(_said(name, Integer, _of_rank(letter)) for letter, name in RANKS.items()),
@@ -268,7 +255,10 @@ MARK_DIGITS = 16
 class Published:
     """A numbered message of a table as it came: topic below the prefix, content, and its text.
 
-    `again`: a table sent it again because somebody had asked. `counted`: the number is its own.
+    `boot` is the run of the reader, `seq` the number, `term` that of the reader that may speak, 0
+    for a table with one reader. `again`: a table sent it again because somebody had asked.
+    `counted`: the number is its own; else `mark` tells it from the others of that number.
+    `is_kept`: the archive keeps its text.
     """
 
     site: str
@@ -276,38 +266,13 @@ class Published:
     topic: str
     content: Content
     text: str
-    again: bool = False
-
-    @property
-    def boot(self) -> str:
-        """The run of the reader."""
-        name: str = self.content["boot"]
-        return name
-
-    @property
-    def seq(self) -> int:
-        """The number of the message."""
-        number: int = self.content["seq"]
-        return number
-
-    @property
-    def term(self) -> int:
-        """The term of the reader that may speak, 0 for a table with one reader."""
-        number: int = self.content.get("term", 0)
-        return number
-
-    @property
-    def counted(self) -> bool:
-        """Whether the number is its own."""
-        return self.topic != "health" and self.content.get("counted") is not False
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the archive keeps its text."""
-        if self.topic == "card":
-            event, card = self.content.get("event"), self.content.get("card")
-            return event == KEYED or (event == "read" and card is None)
-        return self.topic.startswith("alert/") or self.topic in KEPT
+    again: bool
+    boot: str
+    seq: int
+    term: int
+    counted: bool
+    mark: str
+    is_kept: bool
 
 
 def own_topic(topic: str) -> tuple[str, bool]:
@@ -319,12 +284,30 @@ def own_topic(topic: str) -> tuple[str, bool]:
 def said_of(site: str, table: str, topic: str, payload: bytes) -> Published:
     """Return the message on a topic below a table's prefix; ValueError where it is none."""
     own, again = own_topic(topic)
-    content = message_of(table, own, payload)
+    content, text = message_of(table, own, payload), payload.decode()
     missing = [name for name in NEEDED if content.get(name) is None]
     if missing:
         raise ValueError(f"{missing[0]}: missing")
     unix_ms(content["at"])
-    return Published(site, table, own, content, payload.decode(), again)
+    counted = own != "health" and content.get("counted") is not False
+    is_kept = own.startswith("alert/") or own in KEPT
+    if own == "card":
+        event = content.get("event")
+        is_kept = event == KEYED or (event == "read" and content.get("card") is None)
+    return Published(
+        site,
+        table,
+        own,
+        content,
+        text,
+        again,
+        boot=content["boot"],
+        seq=content["seq"],
+        term=content.get("term", 0),
+        counted=counted,
+        mark="" if counted else digest(text),
+        is_kept=is_kept,
+    )
 
 
 def numbers_of(said: Published) -> tuple[int, int]:
@@ -345,7 +328,7 @@ def row_of(said: Published, at: int) -> tuple[Table, Row] | None:
     table = TABLES.get("alert" if said.topic.startswith("alert/") else said.topic)
     if table is None or not said.is_kept:
         return None
-    facts = {**said.content, "mark": mark_of(said), "at_ms": at}
+    facts = {**said.content, "mark": said.mark, "at_ms": at}
     makers = {c.name: c.info["of"] for c in table.columns if "of" in c.info}
     try:
         return table, {name: make(facts) for name, make in makers.items()}
@@ -354,11 +337,6 @@ def row_of(said: Published, at: int) -> tuple[Table, Row] | None:
 
 
 TABLES = {table.info["topic"]: table for table in DERIVED}
-
-
-def mark_of(said: Published) -> str:
-    """Return what tells messages of one number apart: empty where the number is its own."""
-    return "" if said.counted else digest(said.text)
 
 
 def digest(text: str) -> str:
@@ -375,24 +353,16 @@ def command_row(name: str, payload: bytes, received: int) -> Row:
         raise ValueError("there is no order of that name")
     content = order_fields(payload)
     signed = content.get("time")
-    texts = {key: str(content.get(key, "")) for key in ("by", "role", "ref")}
-    at = unix_ms(signed) if isinstance(signed, str) else received
     own = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    answer = {"accepted": None, "why": ""}
     return {
         "mark": digest(f"{name}\n{own}"),
         "name": name,
-        "at": at,
-        **texts,
-        **answer,
+        "at": unix_ms(signed) if isinstance(signed, str) else received,
+        **{key: str(content.get(key, "")) for key in ("by", "role", "ref")},
+        "accepted": None,
+        "why": "",
         "payload": own,
     }
-
-
-def answer_of(reply: Content) -> Row:
-    """Return what a table answered to an order, with the order's name and number."""
-    answer = {name: reply[name] for name in ("ref", "accepted", "why")}
-    return {"name": reply["command"], **answer}
 
 
 def run_facts(content: Content) -> Row:

@@ -22,10 +22,8 @@ from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.tables import (
     Published,
     Row,
-    answer_of,
     command_row,
     digest,
-    mark_of,
     numbers_of,
     own_topic,
     row_of,
@@ -97,17 +95,19 @@ class Numbering:
 
     def missing(self) -> list[tuple[int, int]]:
         """Return the ranges of numbers that have neither come nor been lost, lowest first."""
-        return NumberSet((*self.seen, *self.lost)).missing(self.newest)
+        return NumberSet((*self.seen.ranges, *self.lost.ranges)).missing(self.newest)
 
 
+@dataclass(slots=True)
 class Batch:
-    """The rows of some messages, by table of the archive."""
+    """The rows of some messages, by table of the archive, and what the messages count as."""
 
-    def __init__(self) -> None:
-        self.once: dict[Table, list[Row]] = defaultdict(list)
-        self.joined: dict[Table, list[Row]] = defaultdict(list)
-        self.answers: list[Row] = []
-        self.texts: dict[tuple[object, ...], str] = {}  # of kept messages, by numbering and number
+    once: dict[Table, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    joined: dict[Table, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    answers: list[Row] = field(default_factory=list)  # to orders
+    # Of kept messages, by numbering and number.
+    texts: dict[tuple[object, ...], str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def write(self, connection: Connection) -> None:
         """Write all rows."""
@@ -115,11 +115,12 @@ class Batch:
             connection.execute(once(connection, table), values)
         for table, rows in self.joined.items():
             connection.execute(joining(connection, table), rows)
-        for row in self.answers:
-            order = tables.command
-            given = [order.c[name] == row[name] for name in ("site", "table_name", "name", "ref")]
-            answer = {name: row[name] for name in ("accepted", "why")}
-            connection.execute(update(order).where(*given, order.c.accepted.is_(None)), answer)
+        for reply in self.answers:
+            order = tables.command.c
+            given = [order[name] == reply[name] for name in ("site", "table_name", "ref")]
+            of_order = (*given, order.name == reply["command"], order.accepted.is_(None))
+            answer = {name: reply[name] for name in ("accepted", "why")}
+            connection.execute(update(tables.command).where(*of_order), answer)
 
 
 class Writer:
@@ -155,46 +156,52 @@ class Writer:
             self._take_whole(messages)
         except Exception:  # noqa: BLE001  # whatever one message does, the others count
             self._load()  # where the database is away, no message is to blame
-            for received in messages:
-                self._take_alone(received)
-
-    def _take_alone(self, received: Received) -> None:
-        try:
-            self._take_whole([received])
-        except Exception as error:  # noqa: BLE001  # as above
-            self._load()
-            self._set_aside(received, error)
+        else:
+            return
+        for received in messages:
+            try:
+                self._take_whole([received])
+            except Exception as error:  # noqa: BLE001  # as above
+                self._load()
+                with self._transaction() as rows:
+                    self._keep_unread(rows, received, str(error.__cause__ or error))
 
     def _take_whole(self, batch: Iterable[Received]) -> None:
-        rows, counted = Batch(), Counter[str]()
-        with self._whole():
+        with self._transaction() as rows:
             for received in batch:
-                self._take_one(rows, counted, received)
-            self._save(rows)
-        self.counts += counted
-
-    def _set_aside(self, received: Received, error: Exception) -> None:
-        """Keep a message apart that fails alone too; OutsideError where not even that works."""
-        rows = Batch()
-        with self._whole():
-            self._keep_unread(rows, received, str(error.__cause__ or error))
-            self._save(rows)
-        self.counts["unread"] += 1
+                self._take_one(rows, received)
 
     def give_up(self, where: Where, last: int) -> None:
         """Note that nobody has messages up to that number any more; OutsideError."""
-        with self._whole():
+        with self._transaction():
             self.sources[where].lost.add(1, last)
             self._changed.add(where)
-            self._save(Batch())
 
     @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Read the archive again where the last try failed: memory is then ahead of it."""
+    def _transaction(self) -> Iterator[Batch]:
+        """Write all that the block adds to the batch and changes in memory, or nothing of it.
+
+        Where the last try failed memory is ahead of the archive, which is then read again first.
+        """
         if self._is_ahead:
             self._load()
         self._is_ahead = True
-        yield
+        rows = Batch()
+        yield rows
+        for site, table in self._changed:
+            key = {"site": site, "table_name": table}
+            rows.joined[tables.source] += [
+                {**key, **one.row()} for one in self._sources[site, table]
+            ]
+        for run in self._changed_runs:
+            rows.joined[tables.run].append(
+                {**dict(zip(RUN_KEY, run, strict=True)), **self._runs[run]}
+            )
+        with explained(self._engine), self._engine.begin() as connection:
+            rows.write(connection)
+        self._changed.clear()
+        self._changed_runs.clear()
+        self.counts += rows.counts
         self._is_ahead = False
 
     @property
@@ -204,7 +211,7 @@ class Writer:
 
     # --- one message -------------------------------------------------------------------------
 
-    def _take_one(self, rows: Batch, counted: Counter[str], received: Received) -> None:
+    def _take_one(self, rows: Batch, received: Received) -> None:
         topic = received.topic
         if not received.payload or own_topic(topic)[0].startswith(PICTURES):
             return
@@ -212,29 +219,25 @@ class Writer:
             if not TOPIC_LEVEL.fullmatch(received.table):
                 raise ValueError("no table has that name")
             if topic.startswith("cmd/") and topic != "cmd/reply":
-                self._take_command(rows, received)
+                name = topic.removeprefix("cmd/")
+                if not received.retained and name != REPLAY:
+                    where = {"site": received.site, "table_name": received.table}
+                    row = command_row(name, received.payload, received.at)
+                    rows.once[tables.command].append({**where, **row})
                 return
             said = said_of(received.site, received.table, topic, received.payload)
             proves = self._pairs.get(said.table)
             if proves and not proves(said.term, str(said.content.get("term_proof", ""))):
-                counted["apart"] += 1
+                rows.counts["apart"] += 1
                 if said.topic != "health":  # which comes each second, and is never kept
                     self._keep_apart(rows, said, received.at, NO_TERM)
                 return
             if said.topic == "health":
                 self._note_newest(said)
                 return
-            counted[self._take_said(rows, said, received)] += 1
+            rows.counts[self._take_said(rows, said, received)] += 1
         except (ValueError, RecursionError) as error:
-            counted["unread"] += 1
             self._keep_unread(rows, received, str(error))
-
-    def _take_command(self, rows: Batch, received: Received) -> None:
-        name = received.topic.removeprefix("cmd/")
-        if not received.retained and name != REPLAY:
-            where = {"site": received.site, "table_name": received.table}
-            row = command_row(name, received.payload, received.at)
-            rows.once[tables.command].append({**where, **row})
 
     def _note_newest(self, said: Published) -> None:
         """Take the reader's word for its last number: the next word mends a false one."""
@@ -315,18 +318,19 @@ class Writer:
         if said.is_kept:
             self._arrival += 1
             own = {"arrival": self._arrival, "topic": said.topic, "at": at, "payload": said.text}
-            rows.once[tables.message].append({**where, **_key(said), **own})
+            key = {"boot": said.boot, "seq": said.seq, "mark": said.mark}
+            rows.once[tables.message].append({**where, **key, **own})
             if said.counted:
                 rows.texts[said.site, said.table, numbering, said.seq] = said.text
         if said.topic == "cmd/reply" and said.content["ref"]:
-            rows.answers.append({**where, **answer_of(said.content)})
+            rows.answers.append({**said.content, **where})
         if made is not None:
             table, row = made
             own = {"numbering": numbering} if "numbering" in table.c else {}
             rows.joined[table].append({**where, **own, **row})
         if said.topic == "status" and said.counted:
-            key = (said.site, said.table, said.boot)
-            self._set_run(key, numbering, run_facts(said.content))
+            run = (said.site, said.table, said.boot)
+            self._set_run(run, numbering, run_facts(said.content))
 
     @staticmethod
     def _keep_apart(rows: Batch, said: Published, at: int, why: str) -> None:
@@ -336,6 +340,7 @@ class Writer:
         rows.once[tables.apart].append({**where, **key, **what})
 
     def _keep_unread(self, rows: Batch, received: Received, why: str) -> None:
+        rows.counts["unread"] += 1
         log.warning(
             "message on %s violates the contract: %s; it is kept apart",
             ascii(received.topic),
@@ -392,20 +397,6 @@ class Writer:
 
     # --- the database ------------------------------------------------------------------------
 
-    def _save(self, rows: Batch) -> None:
-        for where in self._changed:
-            site, table = where
-            key = {"site": site, "table_name": table}
-            sources = [{**key, **one.row()} for one in self._sources[where]]
-            rows.joined[tables.source] += sources
-        for run in self._changed_runs:
-            key = dict(zip(RUN_KEY, run, strict=True))
-            rows.joined[tables.run].append({**key, **self._runs[run]})
-        with explained(self._engine), self._engine.begin() as connection:
-            rows.write(connection)
-        self._changed.clear()
-        self._changed_runs.clear()
-
     def _load(self) -> None:
         """Read what the archive holds of each table's numbers; OutsideError."""
         self._changed.clear()
@@ -433,7 +424,3 @@ def _plain(text: str) -> str:
     """Return the beginning of a text that every database keeps."""
     printable = text[:APART_LIMIT].encode("utf-8", "backslashreplace").decode()
     return printable.replace("\0", "\\0")
-
-
-def _key(said: Published) -> Row:
-    return {"boot": said.boot, "seq": said.seq, "mark": mark_of(said)}

@@ -12,7 +12,7 @@ import concurrent.futures
 import logging
 import ssl
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -21,12 +21,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import KeyValueConfig, RetentionPolicy, StorageType, StreamConfig
-from nats.js.errors import (
-    APIError,
-    KeyNotFoundError,
-    KeyWrongLastSequenceError,
-    NotFoundError,
-)
+from nats.js.errors import APIError, KeyNotFoundError, KeyWrongLastSequenceError, NotFoundError
 from nats.js.kv import KeyValue
 
 from vision.errors import OutsideError
@@ -75,15 +70,16 @@ class HouseAccount:
 
 
 class HouseStore:
-    """The store of one table; safe to use from several threads."""
+    """The store of one table, from `open` on; safe to use from several threads."""
 
     def __init__(self, account: HouseAccount) -> None:
-        """Prepare; `open` connects."""
         self._account = account
         self._stream = f"{STREAM}-{account.key.replace('.', '-')}"
         self._subject = f"shoe-reader.log.{account.key}"
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="house-store", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="house-store", daemon=True
+        )
         self._client: Client | None = None
         self._js: JetStreamContext  # from `open` on, as the bucket of leases
         self._bucket: KeyValue
@@ -149,10 +145,6 @@ class HouseStore:
 
     # --- the thread ----------------------------------------------------------------------------
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-
     def _future(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
@@ -203,16 +195,15 @@ class HouseStore:
         try:
             await js.stream_info(self._stream)
         except NotFoundError:
-            await js.add_stream(
-                StreamConfig(
-                    name=self._stream,
-                    subjects=[self._subject],
-                    retention=RetentionPolicy.LIMITS,
-                    storage=StorageType.FILE,
-                    max_age=KEEP_S,
-                    num_replicas=self._account.replicas,
-                )
+            wanted = StreamConfig(
+                name=self._stream,
+                subjects=[self._subject],
+                retention=RetentionPolicy.LIMITS,
+                storage=StorageType.FILE,
+                max_age=KEEP_S,
+                num_replicas=self._account.replicas,
             )
+            await js.add_stream(wanted)
         try:
             self._bucket = await js.key_value(BUCKET)
         except NotFoundError:
@@ -227,19 +218,12 @@ class HouseStore:
                 timeout=ANSWER_S,
                 headers={"Nats-Expected-Last-Sequence": f"{after}"},
             )
-        except APIError as error:
-            if error.err_code == WRONG_LAST:
-                raise OvertakenError from error
-            raise AwayError(str(error)) from error
         except (TimeoutError, NatsError, OSError) as error:
+            if isinstance(error, APIError) and error.err_code == WRONG_LAST:
+                raise OvertakenError from error
             raise AwayError(str(error) or "no answer") from error
         return done.seq
 
 
 async def _ignore(_error: Exception) -> None:
     """Say nothing of a connection that is made again: who asks learns that the store is away."""
-
-
-def servers_of(hosts: Sequence[str]) -> tuple[str, ...]:
-    """Return the addresses of a list of hosts as NATS has them."""
-    return tuple(host if "://" in host else f"nats://{host}" for host in hosts)

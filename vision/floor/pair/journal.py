@@ -209,8 +209,7 @@ class PairJournal(Journal):
         self._waiting: deque[tuple[list[Entry], Callable[[], None]]] = deque()
         kept = config.model_copy(update={"log": config.log.model_copy(update=FOR_EVER)})
         super().__init__(kept, destinations, evidence)
-        self._pair.share(self._store)
-        self._pair.find(self._store)
+        self._pair.join(self._store)
         self.lease.acked = self._acked
         self.lease.term_of_log = lambda: self._session.stream.term
         self.lease.start()
@@ -312,21 +311,17 @@ class PairJournal(Journal):
     def flush(self) -> None:
         """Write what waits for the house's store, in order; the rest waits on. FencedError."""
         while self._waiting:
+            entries, then = self._waiting[0]
             with uninterrupted():
-                if not self._flush_one(*self._waiting[0]):
+                try:
+                    self._append(entries, self._pair.confirm)
+                except AwayError:
                     return
-
-    def _flush_one(self, entries: list[Entry], then: Callable[[], None]) -> bool:
-        try:
-            self._append(entries, self._pair.confirm)
-        except AwayError:
-            return False
-        except FencedError:
-            self.lease.lost = True
-            raise
-        self._waiting.popleft()
-        then()
-        return True
+                except FencedError:
+                    self.lease.lost = True
+                    raise
+                self._waiting.popleft()
+                then()
 
     def _acked(self) -> int:
         """Return the number up to which the broker has every message."""

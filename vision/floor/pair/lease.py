@@ -15,6 +15,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from vision.floor.pair.house_store import AwayError, HouseStore, OvertakenError
@@ -88,10 +89,8 @@ class Lease:
             self._thread.join(self._length_s)
         if self.is_valid:
             self._valid_until_s = -math.inf
-            try:
+            with suppress(AwayError, OvertakenError):
                 self._put(Held("", self.granted, self.acked()))
-            except (AwayError, OvertakenError):
-                return
 
     def _run(self) -> None:
         while not self._stopping.wait(self._length_s / RENEWALS):

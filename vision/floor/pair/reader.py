@@ -9,7 +9,7 @@ from vision.app.reader import SeenShot, TableReader, notify
 from vision.camera.source import Shot
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
-from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore, servers_of
+from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore
 from vision.floor.pair.journal import OwnSight, PairJournal, news
 from vision.mqtt.endpoint import endpoint_of
 
@@ -43,11 +43,15 @@ class PairReader(TableReader):
         self._align()
 
     def _take(self, seen: SeenShot) -> None:
-        if self._journal.speaks:
-            self._journal.flush()
-            super()._take(self._with_news(seen))
-        else:
+        if not self._journal.speaks:
             self._follow(seen)
+            return
+        self._journal.flush()
+        table = self._journal.table
+        if table.shoes == self._shoes:
+            told = (said for event in seen.events for said in news(table, event, self._inherited))
+            seen = replace(seen, events=tuple(told))
+        super()._take(seen)
 
     def _stop(self) -> None:
         if self._journal.may_send():
@@ -87,14 +91,6 @@ class PairReader(TableReader):
         if not table.shoe.name:
             super()._begin()
 
-    def _with_news(self, seen: SeenShot) -> SeenShot:
-        """Return a picture with what is news of what this reader has seen in it."""
-        table = self._journal.table
-        if table.shoes != self._shoes:
-            return seen
-        told = (said for event in seen.events for said in news(table, event, self._inherited))
-        return replace(seen, events=tuple(told))
-
 
 def account_of(config: TableConfig) -> HouseAccount:
     """Return how the house's store is reached; ConfigurationError if its password is not set."""
@@ -106,7 +102,7 @@ def account_of(config: TableConfig) -> HouseAccount:
             )
     account = endpoint_of(config.broker, standby)
     return HouseAccount(
-        servers_of(standby.servers),
+        tuple(host if "://" in host else f"nats://{host}" for host in standby.servers),
         f"{config.site}.{config.table}",
         standby.replicas,
         account.username,

@@ -85,66 +85,21 @@ def batch_from(data: bytes) -> LogBatch:
     return batch
 
 
-class LogFollower:
-    """Fetches what others write, in a thread of its own, so that no picture waits for the store."""
-
-    def __init__(self, store: HouseStore, sequence: int) -> None:
-        """Prepare to fetch what comes behind that sequence."""
-        self._store = store
-        self._sequence = sequence
-        self._found: SimpleQueue[tuple[int, LogBatch]] = SimpleQueue()
-        self._failure: OutsideError | None = None
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
-
-    def start(self) -> None:
-        """Begin to fetch."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; what it has fetched can still be taken."""
-        self._stopping.set()
-        self._thread.join(STOP_S)
-
-    def take(self) -> Iterator[tuple[int, LogBatch]]:
-        """Yield what has come, with its sequence; OutsideError where it cannot be understood."""
-        with suppress(Empty):
-            while True:
-                yield self._found.get_nowait()
-        if self._failure is not None:
-            raise self._failure
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                found = self._store.read(self._sequence)
-                if found is None:
-                    self._stopping.wait(LOOK_S)
-                    continue
-                self._found.put((found[0], batch_from(found[1])))
-                self._sequence = found[0]
-            except AwayError:
-                self._stopping.wait(LOOK_S)
-            except OutsideError as error:
-                self._failure = error
-                return
-            except Exception as error:  # noqa: BLE001  # said by the thread of the table
-                self._failure = OutsideError(f"the house's store failed: {error!r}; report this")
-                return
-
-
 class Pair:
     """One reader's end of the shared records; used by the thread of the table only."""
 
     def __init__(self, store: HouseStore, node: str) -> None:
         """Prepare for the reader called `node`."""
         self.term = 0
-        self.shared = -1  # the number of the last record that is in the store
-        self._follower: LogFollower | None = None
         self.node = node
         self._store = store
         self._sequence = 0
         self._begun: tuple[str, concurrent.futures.Future[int]] | None = None
+        # A thread of its own fetches what others write, so that no picture waits for the store.
+        self._fetched: SimpleQueue[tuple[int, LogBatch]] = SimpleQueue()
+        self._failure: OutsideError | None = None
+        self._stopping = threading.Event()
+        self._follower = threading.Thread(target=self._fetch, name="follower", daemon=True)
 
     # --- before the log is opened ----------------------------------------------------------------
 
@@ -156,47 +111,40 @@ class Pair:
         for _ in range(TRIES):
             first, last = self._retried(self._store.bounds)
             if last:
-                return self._stored_header(first)
+                break
             record = seal(0, GENESIS, {"log": {"version": LOG_VERSION, **own}})
             batch = LogBatch(self.node, 0, 0, GENESIS, (record.body,), record.hash)
             concurrent.futures.wait([self._store.append(batch.data(), 0)])
-        raise OutsideError("the house's store accepts no records; read the nats-servers' logs")
-
-    def _stored_header(self, first: int) -> dict[str, Any]:
-        batch = self._batch(first)
-        if batch is None or batch.first != 0 or not batch.bodies:
+        else:
+            raise OutsideError("the house's store accepts no records; read the nats-servers' logs")
+        stored = self._batch(first)
+        if stored is None or stored.first != 0 or not stored.bodies:
             raise OutsideError(
                 "the house's store no longer has the beginning of this table's records; copy the "
                 "other reader's log here first (shoe-reader log backup, shoe-reader log restore)"
             )
-        header = dict(json.loads(batch.bodies[0])["log"])
+        header = dict(json.loads(stored.bodies[0])["log"])
         del header["version"]
         return header
 
-    def share(self, store: Store) -> None:
-        """Say where a log stands that was there before it was shared, if nothing is shared yet."""
-        if not self._retried(self._store.bounds)[1]:
-            number, head = store.head
-            batch = LogBatch(self.node, 0, number + 1, head, (), head)
-            concurrent.futures.wait([self._store.append(batch.data(), 0)])
-
     # --- following ------------------------------------------------------------------------------
 
-    def find(self, store: Store) -> None:
+    def join(self, store: Store) -> None:
         """Find the batch behind which this log stands, and follow from there.
 
+        A log that was there before anything was shared first says in the store where it stands.
         OutsideError where the log is not the one that is shared.
         """
+        number, head = store.head
+        if not self._retried(self._store.bounds)[1]:
+            batch = LogBatch(self.node, 0, number + 1, head, (), head)
+            concurrent.futures.wait([self._store.append(batch.data(), 0)])
         first, last = self._retried(self._store.bounds)
-        number, _ = store.head
         before = bisect_right(range(first, last + 1), float(number), key=self._last_of)
         self._sequence = first + before - 1
-        batch = self._batch(self._sequence) if self._sequence else None
-        if batch is not None:
-            if store.hash_of(batch.last) != batch.head:
-                raise _other(batch)
-            self.shared = batch.last
-        self._follower = LogFollower(self._store, self._sequence)
+        found = self._batch(self._sequence) if self._sequence else None
+        if found is not None and store.hash_of(found.last) != found.head:
+            raise _other(found)
         self._follower.start()
 
     def _batch(self, sequence: int) -> LogBatch | None:
@@ -208,27 +156,48 @@ class Pair:
         batch = self._batch(sequence)
         return math.inf if batch is None else batch.last
 
+    def _fetch(self) -> None:
+        sequence = self._sequence
+        while not self._stopping.is_set():
+            try:
+                found = self._store.read(sequence)
+                if found is None:
+                    self._stopping.wait(LOOK_S)
+                    continue
+                self._fetched.put((found[0], batch_from(found[1])))
+                sequence = found[0]
+            except AwayError:
+                self._stopping.wait(LOOK_S)
+            except OutsideError as error:
+                self._failure = error
+                return
+            except Exception as error:  # noqa: BLE001  # said by the thread of the table
+                self._failure = OutsideError(f"the house's store failed: {error!r}; report this")
+                return
+
     def arrived(self) -> Iterator[LogBatch]:
-        """Yield the batches that have come from the other reader since."""
-        if self._follower is not None:
-            for sequence, batch in self._follower.take():
+        """Yield what has come from the other since; OutsideError where it is not understood."""
+        with suppress(Empty):
+            while True:
+                sequence, batch = self._fetched.get_nowait()
                 yield batch
-                self._sequence, self.shared = sequence, batch.last
+                self._sequence = sequence
+        if self._failure is not None:
+            raise self._failure
 
     def rest(self) -> Iterator[LogBatch]:
         """Yield all that is still to come, and follow no more; AwayError."""
-        if self._follower is not None:
-            self._follower.stop()
+        self.close()
         yield from self.arrived()
         while (found := self._store.read(self._sequence)) is not None:
-            batch = batch_from(found[1])
-            yield batch
-            self._sequence, self.shared = found[0], batch.last
+            yield batch_from(found[1])
+            self._sequence = found[0]
 
     def close(self) -> None:
-        """Follow no more."""
-        if self._follower is not None:
-            self._follower.stop()
+        """Follow no more; what was fetched can still be taken."""
+        self._stopping.set()
+        if self._follower.is_alive():
+            self._follower.join(STOP_S)
 
     @staticmethod
     def fitting(batch: LogBatch) -> Confirm:
@@ -269,7 +238,6 @@ class Pair:
             self._sequence = future.result()
         except (OvertakenError, AwayError):
             self._settle(head)
-        self.shared = records[-1].number
 
     def _settle(self, head: str) -> None:
         """Find out whose the record behind our sequence is: ours, if an answer was lost."""

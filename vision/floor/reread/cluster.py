@@ -68,9 +68,14 @@ class Cluster:
         if not left:
             return
         with self._client() as client:
-            for name, result in _finished(client, work, left):
-                del left[name]
-                yield name, result
+            waiting = [client.submit(work, task, key=name) for name, task in tasks.items()]
+            for future in as_completed(waiting, loop=client.loop):
+                try:
+                    result = _result(future.key, future)
+                except (CancelledError, OSError):
+                    break  # it went away with what held it
+                del left[future.key]
+                yield future.key, result
         if left:
             raise OutsideError(
                 f"the scheduler at {self._address} is gone, {len(left)} tasks are left; start it "
@@ -137,16 +142,6 @@ def scheduler_at(address: str, tls: Sequence[str] | None) -> Scheduler:
         require_encryption=True,
     )
     return Scheduler(address, security)
-
-
-def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
-    """Yield what comes back; end when all has, or when the scheduler has gone."""
-    waiting = [client.submit(work, task, key=name) for name, task in tasks.items()]
-    for future in as_completed(waiting, loop=client.loop):
-        try:
-            yield future.key, _result(future.key, future)
-        except (CancelledError, OSError):
-            return  # it went away with what held it
 
 
 def _result(name: str, future: Future[R]) -> Any:

@@ -70,10 +70,6 @@ class Evening:
     shoes: tuple[tuple[int, str], ...]
     began_ms: int
 
-    def between(self, first_ms: int, last_ms: int) -> tuple[CoupThen, ...]:
-        """Return the coups of a time: a log, or an archive, has those of other evenings too."""
-        return tuple(coup for coup in self.coups if first_ms <= coup.at <= last_ms)
-
 
 def evening_of(lines: Iterable[str]) -> Evening:
     """Return the evening of messages as a messages file has them; ValueError where one is none."""
@@ -147,12 +143,11 @@ Pair = tuple[CoupThen | None, CoupThen | None]
 
 def differences(then: Sequence[CoupThen], now: Sequence[CoupThen]) -> list[Difference]:
     """Return what differs, in the order of the evening."""
-    found = []
-    for old, new in align(then, now):
-        kind = _kind(old, new)
-        if kind is not None:
-            found.append(Difference(kind, old, new))
-    return found
+    return [
+        Difference(kind, old, new)
+        for old, new in align(then, now)
+        if (kind := _kind(old, new)) is not None
+    ]
 
 
 def _kind(then: CoupThen | None, now: CoupThen | None) -> DifferenceKind | None:

@@ -189,11 +189,6 @@ def bench_of(table: str) -> Bench:
     return Bench(config, models, identify(config, models.hashes).signature)
 
 
-def identity_of(table: str) -> str:
-    """Return the signature of what reads a table (`shoe-reader check --identify`)."""
-    return bench_of(table).identity
-
-
 def read_film(film: WantedFilm) -> FilmRead:
     """Read a film; OutsideError where the film, or this worker's program, is not the one meant."""
     bench = bench_of(film.table)
@@ -257,18 +252,15 @@ class _Reading:
             self._missing_ms += 0 if self._lost_at is None else self._at - self._lost_at
             self._lost_at = None
         while self._shoes and self._shoes[0][0] <= self._at:
-            self._begin_shoe(self._shoes.pop(0)[1])
+            past = ended_cards(self._session.table)
+            self._take(ShoeStarted(self._at, self._shoes.pop(0)[1]))
+            self._pipeline.begin_shoe(self._session.table, past=past)
         events = self._supervisor.take(shot)
         due = self._session.table.waits_until
         for event in events:
             self._take(event)
         if due is not None and due <= self._at:
             self._take(TimePassed(self._at))
-
-    def _begin_shoe(self, name: str) -> None:
-        past = ended_cards(self._session.table)
-        self._take(ShoeStarted(self._at, name))
-        self._pipeline.begin_shoe(self._session.table, past=past)
 
     def _take(self, event: Event) -> None:
         step = advance(self._session, event)

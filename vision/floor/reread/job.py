@@ -34,7 +34,7 @@ from vision.floor.reread.film import (
     FilmRead,
     Still,
     WantedFilm,
-    identity_of,
+    bench_of,
     jpeg_of,
     read_film,
     stamp,
@@ -72,13 +72,10 @@ class Recording:
         start = self.start_ms
         known = () if self.evening is None else self.evening.shoes
         before = [name for at, name in known if at <= start]
-        name = before[-1] if before else _shoe_name(start)
+        # Else the name that a reader gives a shoe that begins with its run.
+        own = datetime.fromtimestamp(start / 1000, UTC).strftime("%Y%m%d-%H%M%S")
+        name = before[-1] if before else own
         return ((start, name), *((at, name) for at, name in known if at > start))
-
-
-def _shoe_name(start_ms: int) -> str:
-    """Return the name that a reader gives a shoe that begins with its run."""
-    return datetime.fromtimestamp(start_ms / 1000, UTC).strftime("%Y%m%d-%H%M%S")
 
 
 def recordings(
@@ -89,11 +86,18 @@ def recordings(
     `table` and `evening` are for all of them: a file, or a folder of files that have the films'
     names; `None` looks beside each film.
     """
-    names = _names(urls)
     found = []
-    for url, name in zip(urls, names, strict=True):
-        said = _evening_file(url, evening)
-        config = _of_reading(load(_table_file(url, table)))
+    for url, name in zip(urls, _names(urls), strict=True):
+        stem = PurePosixPath(url).stem
+        own = f"{stem}.toml"
+        settings = _belonging(url, table, (own, TABLE_FILE))
+        if settings is None:
+            raise ConfigurationError(
+                f"{shown(url)}: no table file; put {own} or {TABLE_FILE} beside the film, or "
+                "name one with --table"
+            )
+        said = _belonging(url, evening, tuple(stem + end for end in EVENINGS))
+        config = _of_reading(load(settings))
         found.append(Recording(url, name, config, None if said is None else load_evening(said)))
     return tuple(found)
 
@@ -111,32 +115,15 @@ def _names(urls: Sequence[str]) -> list[str]:
     return [f"{number:03}-{stem}" for number, stem in enumerate(stems, start=1)]
 
 
-def _table_file(url: str, given: Path | None) -> Path:
+def _belonging(url: str, given: Path | None, names: Sequence[str]) -> Path | None:
+    """Return the file given, else the first of those names in the folder given or of the film."""
     if given is not None and not given.is_dir():
         return given
-    folder = given or _folder_of(url)
-    choice = [folder / f"{PurePosixPath(url).stem}.toml", folder / TABLE_FILE]
-    for path in choice:
-        if path.is_file():
-            return path
-    raise ConfigurationError(
-        f"{shown(url)}: no table file; put {choice[0].name} or {TABLE_FILE} beside the film, or "
-        "name one with --table"
-    )
-
-
-def _evening_file(url: str, given: Path | None) -> Path | None:
-    if given is not None and not given.is_dir():
-        return given
-    folder = given or _folder_of(url)
-    stem = PurePosixPath(url).stem
-    return next((p for p in (folder / f"{stem}{end}" for end in EVENINGS) if p.is_file()), None)
-
-
-def _folder_of(url: str) -> Path:
-    """Return the folder of a film on this machine; beside any other there is nothing to find."""
     local = url.removeprefix("file://")
-    return Path("/nonexistent") if "://" in local else Path(local).parent
+    folder = given or Path(local).parent
+    if given is None and "://" in local:
+        return None  # nothing lies beside a film of another machine
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _of_reading(config: TableConfig) -> TableConfig:
@@ -170,27 +157,13 @@ def settings_text(config: TableConfig) -> str:
 # --- the job --------------------------------------------------------------------------------------
 
 
-class Kept:
-    """A folder of finished readings; a file that cannot be understood counts as not there."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        make_folder(folder)
-
-    def load(self, film: WantedFilm) -> FilmRead | None:
-        """Return what was read of a film before, if it was."""
-        try:
-            read: FilmRead = record_from_json(FilmRead, json.loads(self._path(film).read_bytes()))
-        except (OSError, ValueError, TypeError, AttributeError):
-            return None
-        return read
-
-    def keep(self, film: WantedFilm, read: FilmRead) -> None:
-        """Keep what was read; WriteError when the disk refuses."""
-        write_json(self._path(film), record_to_json(read))
-
-    def _path(self, film: WantedFilm) -> Path:
-        return self._folder / f"{film.key}.json"
+def load_reading(path: Path) -> FilmRead | None:
+    """Return a finished reading; a file that cannot be understood counts as not there."""
+    try:
+        read: FilmRead = record_from_json(FilmRead, json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+    return read
 
 
 class Progress:
@@ -269,31 +242,27 @@ class Rereading:
                 "that of an earlier run"
             )
         make_folder(out)
-        self._kept = Kept(out / "films")
+        self._films = out / "films"
+        make_folder(self._films)
 
     def run(self, recordings: Sequence[Recording]) -> list[Reread]:
         """Read them; what was read before, as it would be read now, is not read again."""
         films: dict[str, WantedFilm] = {}
-        errors: dict[str, str] = {}
+        reads: dict[str, FilmRead | ShoeReaderError] = {}
         for each in recordings:
             try:
                 films[each.name] = _film_of(each)
             except ShoeReaderError as error:
-                errors[each.name] = str(error)
-        reads = self._read(films)
-        return [
-            self._compared(each, reads[each.name])
-            if each.name in films
-            else Reread(each, errors[each.name])
-            for each in recordings
-        ]
+                reads[each.name] = error
+        reads |= self._read(films)
+        return [self._compared(each, reads[each.name]) for each in recordings]
 
     def _read(self, films: Mapping[str, WantedFilm]) -> Mapping[str, FilmRead | ShoeReaderError]:
         """Return what every film gave, by the recording's name."""
-        reads: dict[str, FilmRead | ShoeReaderError] = {}
-        for name, film in films.items():
-            if (kept := self._kept.load(film)) is not None:
-                reads[name] = kept
+        paths = {name: self._films / f"{film.key}.json" for name, film in films.items()}
+        reads: dict[str, FilmRead | ShoeReaderError] = {
+            name: kept for name, path in paths.items() if (kept := load_reading(path)) is not None
+        }
         self._progress.begin(len(films), len(reads))
         wanted = {name: film for name, film in films.items() if name not in reads}
         for name, result in self._pool(self._read_film, wanted):
@@ -301,15 +270,22 @@ class Rereading:
             if isinstance(result, ShoeReaderError):
                 self._progress.say(f"{name}: {result}")
             else:
-                self._kept.keep(wanted[name], result)
+                write_json(paths[name], record_to_json(result))
                 self._progress.add(name, result.core_s)
         return reads
 
     def _compared(self, recording: Recording, read: FilmRead | ShoeReaderError) -> Reread:
         if isinstance(read, ShoeReaderError):
             return Reread(recording, str(read))
-        coups = self._write(recording, read)
-        then = _then(recording, read)
+        folder = self._out / recording.name
+        make_folder(folder)
+        text = "".join(f"{line}\n" for line in read.lines)
+        write_whole(folder / "messages.jsonl", text.encode())
+        coups, then = evening_of(read.lines).coups, None
+        if recording.evening is not None:
+            # A log, or an archive, has the coups of other evenings too.
+            first, last = recording.start_ms, recording.start_ms + round(1000 * read.seconds)
+            then = tuple(coup for coup in recording.evening.coups if first <= coup.at <= last)
         differ = None if then is None else tuple(differences(then, coups))
         return Reread(
             recording,
@@ -319,13 +295,6 @@ class Rereading:
             differences=differ,
             pictures=self._pictures(recording, read, differ or ()),
         )
-
-    def _write(self, recording: Recording, read: FilmRead) -> tuple[CoupThen, ...]:
-        folder = self._out / recording.name
-        make_folder(folder)
-        text = "".join(f"{line}\n" for line in read.lines)
-        write_whole(folder / "messages.jsonl", text.encode())
-        return evening_of(read.lines).coups
 
     def _pictures(
         self, recording: Recording, read: FilmRead, differ: Sequence[Difference]
@@ -346,17 +315,14 @@ class Rereading:
 
 def _film_of(recording: Recording) -> WantedFilm:
     table = settings_text(recording.table)
-    shoes = recording.shoes
     return WantedFilm(
-        recording.url, stamp(recording.url), recording.start_ms, shoes, table, identity_of(table)
+        recording.url,
+        stamp(recording.url),
+        recording.start_ms,
+        recording.shoes,
+        table,
+        bench_of(table).identity,
     )
-
-
-def _then(recording: Recording, read: FilmRead) -> tuple[CoupThen, ...] | None:
-    if recording.evening is None:
-        return None
-    start = recording.start_ms
-    return recording.evening.between(start, start + round(1000 * read.seconds))
 
 
 # --- the second opinion, for people ---------------------------------------------------------------
@@ -410,13 +376,7 @@ def _data(found: Reread) -> dict[str, object]:
         "coups": len(found.coups),
         "coups_then": None if then is None else len(then),
         "differences": None if differences is None else [
-            {**_difference(each), "picture": picture}
+            {**record_to_json(each), "picture": picture}
             for each, picture in zip(differences, found.pictures, strict=True)
         ],
     }  # fmt: skip
-
-
-def _difference(each: Difference) -> dict[str, object]:
-    sides = {"then": each.then, "now": each.now}
-    coups = {name: None if coup is None else record_to_json(coup) for name, coup in sides.items()}
-    return {"kind": each.kind.value, **coups}

@@ -1,4 +1,4 @@
-"""Print a run: a line for each coup and alert, and a line of progress on a terminal."""
+"""What commands print with: the lines of a run, tables, and what a log is held against."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from vision.audit.verify import Trust
@@ -146,6 +147,27 @@ def _points(hand: Hand) -> str:
 
 def _cards(hand: Hand) -> str:
     return " ".join("??" if card is None else str(card) for card in hand.cards)
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A heading and rows of words, the first column left, the others right."""
+
+    heading: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def text(self) -> str:
+        """Return the table in columns, for a terminal."""
+        lines = (self.heading, *self.rows)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        signs = ["<", *">" * (len(widths) - 1)]
+        form = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=True))
+        return "\n".join(form.format(*line).rstrip() for line in lines)
+
+    def markdown(self) -> str:
+        """Return the table in Markdown."""
+        rule = (":--", *("--:" for _ in self.heading[1:]))
+        return "\n".join(f"| {' | '.join(line)} |" for line in (self.heading, rule, *self.rows))
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:

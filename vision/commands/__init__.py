@@ -50,6 +50,7 @@ GROUPS = {
 # The module of a command, where it is not one of this package named after its first word.
 MODULES = {
     "setup": f"{__name__}.board",
+    "enrol": f"{__name__}.calibrate",
     "explain": f"{__name__}.odds",
     "replay": f"{__name__}.audit",
     "simulate": "vision.simulator.dealing.simulate",

@@ -69,10 +69,9 @@ def run(args: argparse.Namespace) -> int:
     }
     if not config.standby.servers:
         del parts["store"]
-    if args.health:
-        parts = {"health": _health}
-    codes = [_try(name, part, config) for name, part in parts.items()]
-    return next((code for code in codes if code), 0)
+    names = ("health",) if args.health else tuple(parts)
+    codes = [_try(name, parts[name], config) for name in names]
+    return next(filter(None, codes), 0)
 
 
 def _identify(config: TableConfig, key: Path | None) -> int:
@@ -148,7 +147,14 @@ def _log(config: TableConfig) -> Iterator[str]:
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
     if config.log.signing_key:
         load_key(Path(config.log.signing_key))
-        _refuse_one_disk(path, config.log.anchors)
+        # Whoever puts an older log back takes along anchors that lie on its disk.
+        anchors = config.log.anchors
+        folder = Path(anchors).absolute().parent if anchors else path.absolute().parent
+        if not folder.is_dir() or folder.stat().st_dev == path.absolute().parent.stat().st_dev:
+            raise ConfigurationError(
+                f"[log] anchors: {anchors or 'beside the log'} is not on another disk than {path}, "
+                "so an older copy of both is not noticed; name a file on another machine's share"
+            )
     else:
         yield (
             "NOT SIGNED: whoever can write the file can make the whole log again; make a key with "
@@ -156,16 +162,6 @@ def _log(config: TableConfig) -> Iterator[str]:
         )
     if config.evidence.keep and not config.evidence.copy_to:
         yield "evidence is on this disk only: name a folder elsewhere in [evidence] copy_to"
-
-
-def _refuse_one_disk(log: Path, anchors: str) -> None:
-    """Refuse anchors on the disk of the log: who puts an older log back takes them along."""
-    folder = Path(anchors).absolute().parent if anchors else log.absolute().parent
-    if not folder.is_dir() or folder.stat().st_dev == log.absolute().parent.stat().st_dev:
-        raise ConfigurationError(
-            f"[log] anchors: {anchors or 'beside the log'} is not on another disk than {log}, so "
-            "an older copy of both is not noticed; name a file on another machine's share"
-        )
 
 
 def _evidence(config: TableConfig) -> Iterator[str]:

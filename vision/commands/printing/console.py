@@ -19,7 +19,6 @@ from vision.game.outputs import (
     AlertChanged,
     AlertState,
     CoupResult,
-    Hand,
     Ignored,
     Output,
     Replied,
@@ -133,20 +132,14 @@ def coup_line(result: CoupResult) -> str:
         verdict = f"held ({result.why})"
     else:
         verdict = NAMES[result.winner]
-    points = f"{_points(result.punto)}:{_points(result.banco)}"
+    both = (result.punto, result.banco)
+    points = ":".join("-" if hand.points is None else str(hand.points) for hand in both)
+    punto, banco = (" ".join(str(card or "??") for card in hand.cards) for hand in both)
     marks = [] if result.state is not ResultState.CORRECTED else [f"revision {result.revision}"]
     marks += ["natural"] if result.punto.natural or result.banco.natural else []
     marks += result.faults
-    hands = f"Punto {_cards(result.punto):<9}  Banco {_cards(result.banco):<9}"
+    hands = f"Punto {punto:<9}  Banco {banco:<9}"
     return f"coup {result.coup:>3}  {verdict:<14} {points}  {hands}  {', '.join(marks)}".rstrip()
-
-
-def _points(hand: Hand) -> str:
-    return "-" if hand.points is None else str(hand.points)
-
-
-def _cards(hand: Hand) -> str:
-    return " ".join("??" if card is None else str(card) for card in hand.cards)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,17 @@ def run(args: argparse.Namespace) -> int:
 def _told(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
     """Verify the log and say what it holds; OutsideError with its name."""
     try:
-        found, lines = _audited(args, since, trust)
+        if is_archive(args.log):
+            if since is not None:
+                raise ConfigurationError(
+                    "--since: of a log only; an export is always verified whole"
+                )
+            found, *lines = audit_archive(args.log, trust)
+        else:
+            found, *lines = audit_from(args.log, since, trust)
+            digests = digests_of(args.evidence or folder_of(args.log), found.kept)
+            deleted = None if found.first else found.deleted
+            lines += [evidence_words(found.kept, digests, deleted)] if found.kept else []
         _say(args.log, found, trust)
         for line in filter(None, lines):
             print(line)
@@ -92,21 +102,6 @@ def _told(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
     except OutsideError as error:
         raise OutsideError(f"{args.log}: {error}") from error
     return found
-
-
-def _audited(
-    args: argparse.Namespace, since: Ended | None, trust: Trust
-) -> tuple[Found, tuple[str, ...]]:
-    """Verify the log; return what was found, and in words how messages and evidence stand."""
-    if is_archive(args.log):
-        if since is not None:
-            raise ConfigurationError("--since: of a log only; an export is always verified whole")
-        found, evidence = audit_archive(args.log, trust)
-        return found, (evidence,)
-    found, messages = audit_from(args.log, since, trust)
-    digests = digests_of(args.evidence or folder_of(args.log), found.kept)
-    deleted = None if found.first else found.deleted
-    return found, (messages, evidence_words(found.kept, digests, deleted) if found.kept else "")
 
 
 def _say(log: Path, found: Found, trust: Trust) -> None:

@@ -9,7 +9,6 @@ import argparse
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -36,6 +35,8 @@ from vision.storage.anchors import load_key
 CLIP_PICTURE_BYTES = 80_000
 STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
 
+Part = Callable[[TableConfig], Iterator[str]]  # yields what is well, then what is to be noted
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -54,23 +55,15 @@ def run(args: argparse.Namespace) -> int:
     if args.identify or args.sign:
         return _identify(config, args.sign)
     print(f"ok     config: {args.table}")
-    parts: dict[str, Callable[[TableConfig], Iterator[str]]] = {
-        "profile": _profile,
-        "models": _models,
-        "view": partial(_view, args.table),
-        "camera": _camera,
-        "log": _log,
-        "evidence": _evidence,
-        "broker": _broker,
-        "store": _store,
-        "orders": _orders,
-        "clock": _clock,
-        "health": _health,
-    }
-    if not config.standby.servers:
-        del parts["store"]
-    names = ("health",) if args.health else tuple(parts)
-    codes = [_try(name, parts[name], config) for name in names]
+
+    def view(config: TableConfig) -> Iterator[str]:
+        refuse_template(args.table, template=config.view.template)
+        yield "the areas are in place"
+
+    parts: list[Part] = [_profile, _models, view, _camera, _log, _evidence, _broker]
+    parts += [_store] if config.standby.servers else []
+    parts += [_orders, _clock, _health]
+    codes = [_try(part, config) for part in ([_health] if args.health else parts)]
     return next(filter(None, codes), 0)
 
 
@@ -85,8 +78,9 @@ def _identify(config: TableConfig, key: Path | None) -> int:
     return 0
 
 
-def _try(name: str, part: Callable[[TableConfig], Iterator[str]], config: TableConfig) -> int:
-    """Print what a part says of itself; return 0, or the exit code of its fault."""
+def _try(part: Part, config: TableConfig) -> int:
+    """Print what a part, called as its function, says; return 0, or the exit code of its fault."""
+    name = part.__name__.strip("_")
     try:
         first, *notes = part(config)
     except ShoeReaderError as error:
@@ -118,11 +112,6 @@ def _models(config: TableConfig) -> Iterator[str]:
     models.self_test.complaint()  # the first one also warmed the models up
     looks = 1 / (perf_counter() - began_s)
     yield f"{hashes}; the test picture is read, {looks:.0f} such pictures a second"
-
-
-def _view(path: Path, config: TableConfig) -> Iterator[str]:
-    refuse_template(path, template=config.view.template)
-    yield "the areas are in place"
 
 
 def _camera(config: TableConfig) -> Iterator[str]:

@@ -83,9 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     second.add_argument("--remove", action="store_true", help="take it away")
     declare("unlock", _unlock, "unlock a name that was locked after wrong passwords", "who")
     declare("list", _list, "list the users, their roles, and how they log in")
-    add = declare(
-        "review", _review, "report from the logs when each name was last used"
-    ).add_argument
+    words = "report from the logs when each name was last used"
+    add = declare("review", _review, words).add_argument
     add("logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables")
     words = "a name not used for so long is dormant (%(default)s)"
     add("--dormant-days", type=int, default=DORMANT_DAYS, metavar="N", help=words)

@@ -14,7 +14,6 @@ from pathlib import Path
 from vision.audit.verify import Trust
 from vision.errors import OutsideError
 from vision.game.coup.fault_table import KINDS
-from vision.game.events import Winner
 from vision.game.outputs import (
     AlertChanged,
     AlertState,
@@ -32,7 +31,6 @@ from vision.wire.session import Step
 
 log = logging.getLogger(__name__)
 
-NAMES = {Winner.PUNTO: "Punto", Winner.BANCO: "Banco", Winner.EGALITE: "Egalite"}
 PROGRESS_EVERY_S = 0.25  # seconds; faster than people read only costs time
 
 
@@ -131,7 +129,7 @@ def coup_line(result: CoupResult) -> str:
     elif result.winner is None:
         verdict = f"held ({result.why})"
     else:
-        verdict = NAMES[result.winner]
+        verdict = result.winner.value.capitalize()
     both = (result.punto, result.banco)
     points = ":".join("-" if hand.points is None else str(hand.points) for hand in both)
     punto, banco = (" ".join(str(card or "??") for card in hand.cards) for hand in both)

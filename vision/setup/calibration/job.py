@@ -14,7 +14,7 @@ import numpy as np
 
 from vision.camera.source import first_frame
 from vision.config.editor import TableFile
-from vision.config.table import CameraSection, ViewSection
+from vision.config.table import ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, write_whole
 from vision.game.events import Slot
@@ -29,7 +29,7 @@ from vision.setup.calibration.from_sheet import (
 )
 from vision.setup.calibration.places import aligned, drawn, marked, view_of, view_section
 from vision.setup.calibration.solver import upright
-from vision.sight.geometry.plane import POKER_MM, Homography, Image, Lens, Points, TableView
+from vision.sight.geometry.plane import POKER_MM, Homography, Image, Points, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
 
 # A plane that may be further off than this at the slots, mm (1 sigma), is refused: card outlines
@@ -42,7 +42,7 @@ FAR_MM = 15.0
 JPEG_QUALITY = 92
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Calibration:
     """The calibration of one table file; ConfigurationError where what is asked makes no sense.
 
@@ -62,10 +62,6 @@ class Calibration:
     line_mm: float = LINE_MM
     empty: Path | None = None
     out: Path | None = None
-    _file: TableFile = field(init=False)
-    _old: ViewSection | None = field(init=False)
-    _camera: CameraSection = field(init=False)
-    _known_lens: Lens | None = field(init=False)
 
     def __post_init__(self) -> None:
         self._file = TableFile(self.table)

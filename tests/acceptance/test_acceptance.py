@@ -17,13 +17,12 @@ from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, ser
 from tests.browser.shoe import Shoe
 from tests.mqtt.mqtt_tools import free_port
 from vision.acceptance.answers import INCIDENTS, Answer, Dealt, Settled, answer_text
-from vision.acceptance.clerk import Clerk
+from vision.acceptance.clerk import clerk
 from vision.acceptance.coups import LogBook
-from vision.acceptance.report import Report
+from vision.acceptance.report import GROUPS, Report
 from vision.audit.continuity import audit_from
 from vision.audit.verify import Trust
 from vision.cli import main
-from vision.commands.accept import GROUPS
 from vision.config.table import load
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
@@ -237,8 +236,11 @@ def test_answers_unsent_by_a_command_that_was_killed_hold_up_nobody(
     with sqlite3.connect(log) as db:
         db.execute("INSERT INTO unsent SELECT max(seq) FROM message")
     db.close()
-    with pytest.raises(ConfigurationError, match="start its reader"):
-        Clerk(config, log, book.runs[0])
+    with (
+        pytest.raises(ConfigurationError, match="start its reader"),
+        clerk(config, log, book.runs[0]),
+    ):
+        pass
 
 
 def test_answer_changed_is_a_new_record_and_the_report_says_so(
@@ -324,7 +326,7 @@ def test_coups_are_grouped_by_dealer_deck_hour_and_light(tmp_path: Path) -> None
     book = LogBook(tmp_path / "table.sqlite")
     book.renew()
     found, _ = audit_from(book.path, None, Trust())
-    report = Report(book, found, Trust(), groups=GROUPS)
+    report = Report(book, found, Trust())
     of = {name: dict.fromkeys(groups, 0) for name, groups in report.groups.items()}
     for coup in report.coups:
         for name in GROUPS:

@@ -8,7 +8,7 @@ import pytest
 
 from vision.acceptance.answers import read_answer
 from vision.acceptance.coups import ReadCoup
-from vision.acceptance.outcomes import judge
+from vision.acceptance.tasks import judge
 from vision.game.cards import Card
 from vision.game.events import Winner
 from vision.game.outputs import CoupResult, Hand, ResultState

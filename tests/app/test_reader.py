@@ -302,7 +302,7 @@ def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
         {"coup": number, "winner": "banco", "punto": hands[0], "banco": hands[1]}
         for number, hands in enumerate((expected(LEGAL), expected(OVER_DRAW)), start=1)
     ]
-    dealt = demo.DemoFilm(film[0], {"frames": 323, "fps": FPS, "coups": coups})
+    dealt = (film[0], {"frames": 323, "fps": FPS, "coups": coups})
     monkeypatch.setattr(demo, "_film", lambda *_: dealt)
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -327,7 +327,7 @@ def test_demo_in_a_terminal_leaves_its_pages_open_until_ctrl_c(
     """When the shoe is over, what happened in it can still be looked up."""
     shutil.copy(film[0] / "table.toml", tmp_path)
     (tmp_path / "frames").symlink_to(start.camera.source)
-    dealt = demo.DemoFilm(tmp_path, {"frames": 45, "fps": FPS, "coups": []})
+    dealt = (tmp_path, {"frames": 45, "fps": FPS, "coups": []})
     looked = []
 
     def look_and_press_ctrl_c() -> None:

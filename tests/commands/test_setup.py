@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from vision.cli import main
-from vision.commands import setup
+from vision.commands import board
 from vision.config.table import BrokerSection, load
 
 
@@ -121,7 +121,7 @@ def test_taken_port_of_the_broker_is_avoided_in_a_new_table_file(
     """A second table, or a broker that runs here already, does not stop the first coup."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         usual = BrokerSection(port=taken.getsockname()[1])
-        monkeypatch.setattr(setup, "BrokerSection", lambda: usual)
+        monkeypatch.setattr(board, "BrokerSection", lambda: usual)
         set_up(monkeypatch, "kitchen.toml", "--source", "camera")
     broker = load(Path("kitchen.toml")).broker
     assert broker.port not in {usual.port, 1883}

@@ -8,8 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from vision.commands.printing.odds_tables import (
-    TextTable,
+from vision.commands.odds import (
     edge_table,
     figures_table,
     guide_html,
@@ -17,6 +16,7 @@ from vision.commands.printing.odds_tables import (
     probabilities,
     ten_digits,
 )
+from vision.commands.printing.console import TextTable
 from vision.config.profiles import load_profile, profile_names
 from vision.game.cards import DECK, Card, parse_cards
 from vision.game.odds import (

@@ -52,7 +52,7 @@ class Dealt:
     incidents: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        hands = " / ".join(" ".join(map(_card_text, hand)) for hand in (self.punto, self.banco))
+        hands = " / ".join(map(hand_text, (self.punto, self.banco)))
         return f"{hands.strip()}{' ! ' * bool(self.incidents)}{' '.join(self.incidents)}"
 
     @property
@@ -79,6 +79,11 @@ class Dealt:
 
 # The coup that was asked for is the last; before it, coups that the reader does not have.
 Answer = tuple[Dealt, ...]
+
+
+def hand_text(hand: Hand) -> str:
+    """Return the cards of a hand, `?` for one that cannot be seen."""
+    return " ".join("?" if card is None else str(card) for card in hand)
 
 
 def answer_text(answer: Answer) -> str:
@@ -134,10 +139,6 @@ def _read_card(text: str) -> Card | None:
         return None if text == "?" else Card.parse(text)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
-
-
-def _card_text(card: Card | None) -> str:
-    return "?" if card is None else str(card)
 
 
 # --- people ---------------------------------------------------------------------------------------

@@ -17,18 +17,15 @@ import av
 import numpy as np
 import tomlkit
 
-from vision.acceptance.answers import Answer
+from vision.acceptance.answers import Answer, Dealt
 from vision.acceptance.coups import LogBook, ReadCoup
 from vision.acceptance.pictures import CRF, Film, Pictures
 from vision.acceptance.tasks import judged
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing, write_json, write_whole
-from vision.game.events import Life, SeenCard
+from vision.game.events import Life
 from vision.version import VERSION
-
-Row = dict[str, Any]
-Told = tuple[ReadCoup, Answer]
 
 
 def write_bundle(
@@ -63,25 +60,26 @@ def write_bundle(
         {"name": film.path.stem, "began": film.began, "ended": film.ended, "sha256": film.sha256}
         for film in pictures.films
     ]
-    proof = {"log": book.log_id, "last_record": book.last.number, "last_hash": book.last.hash}
     write_json(
         out / "bundle.json",
         {
             "program": f"shoe-reader {VERSION}",
-            **proof,
+            "log": book.log_id,
+            "last_record": book.last.number,
+            "last_hash": book.last.hash,
             "allowed_by": book.allowed.by,
             "allowed_at": book.allowed.at,
             "source": f"{config.site}-{config.table}",
             "corner": [int(value) for value in pictures.crop.corner],
             "films": films,
-            "coups": [_coup(read, answer) for read, answer in told],
+            "coups": [_coup(read, answer[-1]) for read, answer in told],
         },
     )
 
 
-def _told(book: LogBook) -> list[Told]:
+def _told(book: LogBook) -> list[tuple[ReadCoup, Answer]]:
     """Return the coups of which it is settled what was dealt, every card of it seen."""
-    settled = [(coup.read, coup.answer) for coup in judged(book) if coup.counted and coup.answer]
+    settled = ((coup.read, coup.answer) for coup in judged(book) if coup.counted and coup.answer)
     return [
         (read, answer)
         for read, answer in settled
@@ -89,9 +87,8 @@ def _told(book: LogBook) -> list[Told]:
     ]
 
 
-def _coup(read: ReadCoup, answer: Answer) -> Row:
+def _coup(read: ReadCoup, dealt: Dealt) -> dict[str, Any]:
     """Return what is known of a coup: what was dealt, and the reader's times (Unix ms)."""
-    dealt = answer[-1]
     return {
         "coup": read.key,
         "since": read.since,
@@ -100,19 +97,17 @@ def _coup(read: ReadCoup, answer: Answer) -> Row:
         "punto": [str(card) for card in dealt.punto],
         "banco": [str(card) for card in dealt.banco],
         "incidents": list(dealt.incidents),
-        "cards": [_card(read, card) for card in read.cards],
-    }
-
-
-def _card(read: ReadCoup, card: SeenCard) -> Row:
-    times = read.times.get(card.order, {})
-    return {
-        "slot": None if card.slot is None else card.slot.name,
-        "life": str(card.life),
-        "out": card.out_at,
-        "placed": times.get(Life.LYING),
-        "face": read.faced.get(card.order),
-        "removed": times.get(Life.REMOVED),
+        "cards": [
+            {
+                "slot": None if card.slot is None else card.slot.name,
+                "life": str(card.life),
+                "out": card.out_at,
+                "placed": read.times.get(card.order, {}).get(Life.LYING),
+                "face": read.faced.get(card.order),
+                "removed": read.times.get(card.order, {}).get(Life.REMOVED),
+            }
+            for card in read.cards
+        ],
     }
 
 
@@ -140,14 +135,6 @@ def _table_file(config: TableConfig, name: str, source: str) -> str:
     view["slots_mm"] = {
         slot.name: np.asarray(area).tolist() for slot, area in config.view.slots_mm.items()
     }
-    size = {"width": config.camera.width, "height": config.camera.height}
-    return tomlkit.dumps(
-        {
-            "site": "acceptance",
-            "table": name,
-            "dealing": config.dealing,
-            "camera": {"source": source, **size},
-            "view": view,
-            "broker": {"kind": "none"},
-        }
-    )
+    camera = {"source": source, "width": config.camera.width, "height": config.camera.height}
+    table = {"site": "acceptance", "table": name, "dealing": config.dealing}
+    return tomlkit.dumps({**table, "camera": camera, "view": view, "broker": {"kind": "none"}})

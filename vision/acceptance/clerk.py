@@ -10,8 +10,9 @@ import logging
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
 
 from vision.app.journal import Destinations, Journal
 from vision.clock import CLOCK, now_ms
@@ -26,48 +27,43 @@ ALIVE_S = 1.0  # between signs of life, as a reader gives them: without them no 
 log = logging.getLogger(__name__)
 
 
-class Clerk:
-    """Writes the log while the block lasts."""
+@contextmanager
+def clerk(config: TableConfig, path: Path, last: Started | None) -> Iterator[None]:
+    """Write the log while the block lasts; ConfigurationError where it waits for its reader.
 
-    def __init__(self, config: TableConfig, path: Path, last: Started | None) -> None:
-        """Open the log; ConfigurationError where it waits for its reader, OutsideError.
+    `last` is its last run: what a run of this kind that was killed has not sent waits for us.
+    OutsideError where the log cannot be written.
+    """
+    if unsent_messages(path) and (last is None or last.models):
+        raise ConfigurationError(
+            f"{path}: messages of it are not sent yet; start its reader, and leave out --log"
+        )
+    journal, over = Journal(config, Destinations(path)), threading.Event()
+    CLOCK.not_before(journal.table.clock)
+    journal.start(_at(journal), uuid.uuid4().hex[:12], ())
+    thread = threading.Thread(target=_take, args=(journal, over), name="clerk", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        with journal:
+            journal.stop(_at(journal))
 
-        `last` is its last run: what a run of this kind that was killed has not sent waits for us.
-        """
-        if unsent_messages(path) and (last is None or last.models):
-            raise ConfigurationError(
-                f"{path}: messages of it are not sent yet; start its reader, and leave out --log"
-            )
-        self._journal = Journal(config, Destinations(path))
-        CLOCK.not_before(self._journal.table.clock)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="clerk", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._journal.start(self._at, uuid.uuid4().hex[:12], ())
-        self._thread.start()
-        return self
+def _at(journal: Journal) -> int:
+    return max(now_ms(), journal.table.clock)
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-        with self._journal:
-            self._journal.stop(self._at)
 
-    @property
-    def _at(self) -> int:
-        return max(now_ms(), self._journal.table.clock)
-
-    def _run(self) -> None:
-        alive_s = 0.0
-        try:
-            while not self._over.wait(LOOK_S):
-                self._journal.take(self._journal.orders(self._at))
-                if time.monotonic() - alive_s > ALIVE_S:
-                    alive_s = time.monotonic()
-                    self._journal.publish_health(now_ms(), {})
-        except ShoeReaderError as error:
-            log.error(
-                "answers not in the log: %s; they are kept and written the next time",
-                error,
-            )
+def _take(journal: Journal, over: threading.Event) -> None:
+    """Take orders until the event is set."""
+    alive_s = 0.0
+    try:
+        while not over.wait(LOOK_S):
+            journal.take(journal.orders(_at(journal)))
+            if time.monotonic() - alive_s > ALIVE_S:
+                alive_s = time.monotonic()
+                journal.publish_health(now_ms(), {})
+    except ShoeReaderError as error:
+        log.error("answers not in the log: %s; they are kept and written the next time", error)

@@ -7,7 +7,7 @@ given an order about, nothing after that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,14 +125,17 @@ class LogBook:
     terms: list[tuple[int, Terms]] = field(default_factory=list)
     allowed: Recorded | None = None
     _walk: Walk = field(default_factory=Walk)
-    _dealer: str = UNKNOWN
-    _light: str = "good"
+    # Under what circumstances the table is read from here on; a coup adds its hour and shoe.
+    _facts: dict[str, str] = field(
+        default_factory=lambda: {"dealer": UNKNOWN, "deck": UNKNOWN, "hour": "", "light": "good"}
+    )
     _since: int = 0
 
     def renew(self) -> None:
         """Read on; OutsideError where the log is broken."""
+        first = self.last.number + 1
         try:
-            for record, content in self._new():
+            for record, content in verified(read_log(self.path, first), first, self.last.hash):
                 self._take(self._walk.take(record, content))
                 self.last = record
         except BrokenChainError as error:
@@ -158,10 +161,6 @@ class LogBook:
         ends = [end for end in self.ends.values() if terms.films and (whole or end.until <= until)]
         return sorted([*coups, *ends], key=lambda coup: coup.since)
 
-    def _new(self) -> Iterator[tuple[Record, dict[str, Any]]]:
-        first = self.last.number + 1
-        return verified(read_log(self.path, first), first, self.last.hash)
-
     def _take(self, taken: Taken) -> None:
         if taken.record.number == 0:
             self.header, self.log_id = taken.content["log"], taken.record.hash
@@ -180,20 +179,23 @@ class LogBook:
             self._take_game(event, taken.before.table.shoe.name, taken.step)
 
     def _take_scene(self, event: Event) -> None:
-        """Take under what circumstances the table is read from here on."""
+        """Take what changes the circumstances, or begins a run."""
         match event:
             case Started():
                 self._since = event.at
                 self.runs.append(event)
+                for name in event.models:
+                    if name.startswith(DECK):
+                        self._facts["deck"] = name.removeprefix(DECK)[:DIGITS]
             case SignIn(role=Role.DEALER, accepted=True):
-                self._dealer = event.by
-            case SignOut(role=Role.DEALER, by=self._dealer):
-                self._dealer = UNKNOWN
+                self._facts["dealer"] = event.by
+            case SignOut(role=Role.DEALER) if event.by == self._facts["dealer"]:
+                self._facts["dealer"] = UNKNOWN
             case Noticed(code="LIGHT"):
-                self._light = "good" if event.over else "poor"
+                self._facts["light"] = "good" if event.over else "poor"
                 for coup in list(self.coups.values())[-1:]:
                     if not coup.is_cleared and not event.over:
-                        coup.facts["light"] = self._light  # from the middle of it on
+                        coup.facts["light"] = "poor"  # from the middle of it on
 
     def _take_game(self, event: Event, before: str, step: Step) -> None:
         """Take what an event of a run with a camera came to; `before` is the shoe before it."""
@@ -230,14 +232,14 @@ class LogBook:
 
     def _take_result(self, result: CoupResult) -> None:
         coup = self._coup(result.shoe, result.coup, result.at)
-        if coup.helped or result.by:
-            coup.helped = True
+        coup.helped |= bool(result.by)
+        if coup.helped:
             return
         if result.winner is not None:
             coup.finals.add(_said(result))
-        if coup.late is None and result.winner is not None:
-            lay = [times[Life.LYING] for times in coup.times.values() if Life.LYING in times]
-            coup.late = result.at - max(lay, default=result.at)
+            if coup.late is None:
+                lay = [times[Life.LYING] for times in coup.times.values() if Life.LYING in times]
+                coup.late = result.at - max(lay, default=result.at)
         coup.result = result
         coup.until = max(coup.until, result.at)
 
@@ -263,29 +265,18 @@ class LogBook:
 
     def _begun(self, shoe: str, name: str, at: int) -> ReadCoup:
         since = max(self._since, max((c.until for c in self.coups.values()), default=0))
-        facts = {
-            "dealer": self._dealer,
-            "deck": self._deck(),
-            "hour": f"{at // 3_600_000 % 24:02d} h UTC",
-            "light": self._light,
-            "shoe": shoe,
-        }
+        facts = {**self._facts, "hour": f"{at // 3_600_000 % 24:02d} h UTC", "shoe": shoe}
         return ReadCoup(shoe, name, min(since, at), at, at, facts)
-
-    def _deck(self) -> str:
-        names = (name for run in self.runs for name in run.models if name.startswith(DECK))
-        found = list(names)
-        return found[-1].removeprefix(DECK)[:DIGITS] if found else UNKNOWN
 
     def _take_fact(self, fact: Recorded, number: int) -> None:
         if fact.kind is Fact.ACCEPTANCE_SET:
             self.terms.append((number, Terms.read(fact.detail)))
         elif fact.kind is Fact.BUNDLE_ALLOWED:
             self.allowed = fact
-        elif fact.kind is Fact.COUP_KEYED:
-            found = keyed_of(fact.subject, fact.by, fact.role, fact.detail)
-            if found is not None:
-                self.keyed.append(replace(found, at=fact.at, record=number))
+        elif fact.kind is Fact.COUP_KEYED and (
+            found := keyed_of(fact.subject, fact.by, fact.role, fact.detail)
+        ):
+            self.keyed.append(replace(found, at=fact.at, record=number))
 
 
 def keyed_of(coup: str, by: str, role: str, detail: str) -> Keyed | None:

@@ -123,9 +123,7 @@ class Pictures:
     def picture(self, coup: ReadCoup, number: int, side: Side = "") -> bytes:
         """Return a picture of a coup, from 0 on, whole or of one hand, as JPEG; OutsideError."""
         image = self._image(coup, number)
-        if side:
-            image = _hand(image, self._hands[side])
-        return jpeg(image, QUALITY)
+        return jpeg(_hand(image, self._hands[side]) if side else image, QUALITY)
 
     def clip(self, coup: ReadCoup) -> bytes:
         """Return a coup from the end of the one before, as AVI of JPEGs; empty without a film."""

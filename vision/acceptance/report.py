@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from itertools import pairwise
@@ -23,11 +23,14 @@ from vision.acceptance.answers import (
     Settled,
     answer_text,
     answer_words,
+    hand_text,
     read_answer,
     title_of,
 )
-from vision.acceptance.coups import LogBook
-from vision.acceptance.outcomes import (
+from vision.acceptance.coups import LogBook, ReadCoup
+from vision.acceptance.pictures import Pictures
+from vision.acceptance.tasks import (
+    COUNTED,
     FALSE,
     HELD,
     MISSED,
@@ -35,9 +38,9 @@ from vision.acceptance.outcomes import (
     UNSEEN,
     WRONG,
     Counts,
-)  # fmt: skip
-from vision.acceptance.pictures import Pictures
-from vision.acceptance.tasks import Judged, judged
+    Judged,
+    judged,
+)
 from vision.audit.verify import Found, Trust, words
 from vision.errors import OutsideError
 from vision.files import make_folder, refuse_existing, write_whole
@@ -46,24 +49,25 @@ from vision.version import VERSION
 from vision.wire.messages import iso
 
 OF_DEALT = (RIGHT, HELD, WRONG, MISSED)
+GROUPS = ("dealer", "deck", "hour", "light", "shoe")  # circumstances by which all is counted again
 SHARES = (0.5, 0.9, 0.99, 1.0)  # of results and cards, by which their times are given
 
 
 class Report:
     """The report on a log; `found` is what an audit found that trusted so much."""
 
-    def __init__(self, book: LogBook, found: Found, trust: Trust, *, groups: Sequence[str]) -> None:
+    def __init__(self, book: LogBook, found: Found, trust: Trust) -> None:
         self.book = book
         self.found = found
         self.trust = trust
         self.coups = judged(book)
-        self.counts = _sum(self.coups)
+        self.counts = sum((coup.counts for coup in self.coups), Counts())
         self.groups = {
             name: {
-                value: _sum(c for c in self.coups if c.read.facts[name] == value)
+                value: sum((c.counts for c in self.coups if c.read.facts[name] == value), Counts())
                 for value in dict.fromkeys(c.read.facts[name] for c in self.coups)
             }
-            for name in groups
+            for name in GROUPS
         }
 
     def headline(self) -> tuple[str, str, str]:
@@ -186,17 +190,6 @@ class Report:
             "rules_sha256": self.book.header.get("rules_sha256"),
         }  # fmt: skip
 
-    def json(self) -> str:
-        """Return `data` as text."""
-        return json.dumps(self.data(), indent=1, ensure_ascii=False)
-
-
-def _sum(coups: Iterable[Judged]) -> Counts:
-    counts = Counts()
-    for coup in coups:
-        counts.add(coup.counts)
-    return counts
-
 
 def shares(counts: Mapping[str, int]) -> dict[str, Share]:
     """Return each outcome with its interval.
@@ -215,12 +208,11 @@ def shares(counts: Mapping[str, int]) -> dict[str, Share]:
 
 def counted(counts: Counts) -> dict[str, Any]:
     """Return counts with their intervals, for programs."""
-    found: dict[str, Any] = {
-        name: {outcome: each._asdict() for outcome, each in shares(getattr(counts, name)).items()}
-        for name in ("coups", "cards", "incidents")
-    }
     return {
-        **found,
+        **{
+            name: {outcome: each._asdict() for outcome, each in shares(counts.of(name)).items()}
+            for name in COUNTED
+        },
         "clean_accused": share(counts.accused, counts.clean)._asdict(),
         "hours": round(counts.hours, 4),
     }
@@ -247,9 +239,7 @@ def _coup_data(coup: Judged) -> dict[str, Any]:
         ],
         "settled": str(coup.settled),
         "counts": coup.counted,
-        "outcome": {
-            name: dict(getattr(coup.counts, name)) for name in ("coups", "cards", "incidents")
-        },
+        "outcome": {name: dict(coup.counts.of(name)) for name in COUNTED},
     }  # fmt: skip
 
 
@@ -260,23 +250,27 @@ def write_report(out: Path, report: Report, pictures: Pictures) -> None:
     """Write `report.html`, `report.json` and `pictures/` into a new folder; OutsideError."""
     refuse_existing(out / "report.html", out / "report.json")
     make_folder(out / "pictures")
-    kept = {coup.read.key: _kept(out, coup, pictures) for coup in report.differences}
-    write_whole(out / "report.json", (report.json() + "\n").encode())
+    kept = {coup.read.key: _kept(out, coup.read, pictures) for coup in report.differences}
+    text = json.dumps(report.data(), indent=1, ensure_ascii=False)
+    write_whole(out / "report.json", f"{text}\n".encode())
     write_whole(out / "report.html", page_of(report, kept).encode())
 
 
-def _kept(out: Path, coup: Judged, pictures: Pictures) -> list[str]:
+def _kept(out: Path, read: ReadCoup, pictures: Pictures) -> list[str]:
     """Write the picture and the clip of a coup; return their names."""
-    kept, name = [], coup.read.key.replace("/", "-")
-    for suffix in ("jpg", "avi"):
+    kept = []
+    shown: dict[str, Callable[[], bytes]] = {
+        "jpg": lambda: pictures.picture(read, 0),
+        "avi": lambda: pictures.clip(read),
+    }
+    for suffix, content_of in shown.items():
         content = b""
         with suppress(OutsideError):  # evidence that is not kept any more
-            content = (
-                pictures.picture(coup.read, 0) if suffix == "jpg" else pictures.clip(coup.read)
-            )
+            content = content_of()
         if content:
-            write_whole(out / "pictures" / f"{name}.{suffix}", content)
-            kept.append(f"pictures/{name}.{suffix}")
+            name = f"pictures/{read.key.replace('/', '-')}.{suffix}"
+            write_whole(out / name, content)
+            kept.append(name)
     return kept
 
 
@@ -289,7 +283,7 @@ def page_of(report: Report, pictures: Mapping[str, list[str]]) -> str:
         "words": answer_words,
         "read": read_answer,
         "title_of": title_of,
-        "hand": _hand,
+        "hand": hand_text,
         "plain": _plain,
         "ms": lambda ms: f"{ms} ms",
         "of_them": lambda part: f"{part:.0%} of them",
@@ -297,10 +291,6 @@ def page_of(report: Report, pictures: Mapping[str, list[str]]) -> str:
     text = files("vision.acceptance").joinpath("report.html").read_text("utf-8")
     given = {"report": report, "pictures": pictures, "shares_of": SHARES}
     return page.from_string(text).render(**given, most_people=MOST_PEOPLE)
-
-
-def _hand(cards: Iterable[object]) -> str:
-    return " ".join("?" if card is None else str(card) for card in cards)
 
 
 def _plain(value: object) -> str:

@@ -1,7 +1,7 @@
 """What people type: each command with its line of help, in the order in which they are shown.
 
-A command is a module of this package, with `add_arguments` and `run`, that is named after its last
-word, or, in a module that has several, functions of its name. One with actions declares for each
+A command is a module of this package, with `add_arguments` and `run`, that is named after its first
+word, or, in a module that has several, functions of its last. One with actions declares for each
 what runs it. Only the module of the command that is asked for is imported, for others may be slow
 to, and those of `vision.floor` need the libraries of an extra.
 """
@@ -47,13 +47,19 @@ GROUPS = {
     "log": "the record of a table: back up, restore, export, begin a new one, keys that sign it",
     "floor": "many tables together: archive, reports, recordings read again",
 }
-# The module of a command, where it is not named after its last word.
-MODULES = {"floor report": "archive", **{name: "log" for name in COMMANDS if name[:4] == "log "}}
+# The module of a command, where it is not one of this package named after its first word.
+MODULES = {
+    "setup": f"{__name__}.board",
+    "enrol": f"{__name__}.calibrate",
+    "explain": f"{__name__}.odds",
+    "replay": f"{__name__}.audit",
+    "simulate": "vision.simulator.dealing.simulate",
+}
 
 
 def module_of(name: str) -> str:
     """Return the full name of the module of a command."""
-    return f"{__name__}.{MODULES.get(name, name.rpartition(' ')[2])}"
+    return MODULES.get(name, f"{__name__}.{name.partition(' ')[0]}")
 
 
 def functions_of(name: str) -> tuple[AddArguments, Run | None]:

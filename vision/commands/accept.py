@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from vision import logging_setup
 from vision.acceptance.bundle import write_bundle
-from vision.acceptance.clerk import Clerk
+from vision.acceptance.clerk import clerk
 from vision.acceptance.coups import LogBook, Terms
 from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import Report, write_report
@@ -34,7 +34,6 @@ SECONDS = 5.0  # of a person for a coup, by which `plan` reckons
 COUPS_AN_HOUR = 80  # that a busy table deals
 DELIVER_S = 15.0  # at the end, for what was just answered: a reader takes it within a frame
 MOST_WRONG = 3  # wrong results for which `plan` says what could still be shown
-GROUPS = ("dealer", "deck", "hour", "light", "shoe")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     declare = actions_of(parser)
     plan = declare("plan", _plan, "print how many coups prove a bound")
     plan.add_argument("--below", type=float, default=0.001, help="share of wrong results (0.001)")
-    plan.add_argument("--confidence", type=float, default=CONFIDENCE, help="(%(default)s)")
     plan.add_argument("--share", type=float, default=SHARE, help="answered by two (%(default)s)")
     opened = _of_a_log(declare("open", _open, "serve the page on which people answer"))
     opened.add_argument("--coups", type=int, metavar="N", help="how many, from the first (all)")
@@ -68,18 +66,16 @@ def _of_a_log(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 
 def _plan(args: argparse.Namespace) -> None:
-    print(
-        f"to show with {args.confidence:g} that fewer than {args.below:.3%} of results are wrong:"
-    )
+    print(f"to show with {CONFIDENCE:g} that fewer than {args.below:.3%} of results are wrong:")
     for wrong in range(MOST_WRONG + 1):
-        coups = needed(args.below, wrong, args.confidence)
+        coups = needed(args.below, wrong)
         hours = coups * SECONDS * (1 + args.share) / 3600
         print(
             f"  {coups:7,} coups with {wrong} wrong among them: {coups / COUPS_AN_HOUR:.0f} h of "
             f"dealing at {COUPS_AN_HOUR} an hour, {hours:.1f} h of people at {SECONDS:g} s a coup"
         )
     for coups in (300, 1000, 3000, 10_000):
-        bound = at_most(0, coups, args.confidence)
+        bound = at_most(0, coups)
         print(f"  {coups:7,} coups with none wrong show: below {bound:.3%}")
 
 
@@ -105,7 +101,7 @@ def _open(args: argparse.Namespace) -> None:
         if args.log is not None:
             broker = closing.enter_context(EmbeddedBroker(0, 0))
             config = with_broker(config, broker.port, broker.websocket_port)
-            closing.enter_context(Clerk(config, args.log, book.runs[-1] if book.runs else None))
+            closing.enter_context(clerk(config, args.log, book.runs[-1] if book.runs else None))
         port = config.board.port and config.board.port + 1
         port = port if args.http_port is None else args.http_port
         address = address_of(config, host=args.http_host, port=port)
@@ -146,7 +142,7 @@ def _report(args: argparse.Namespace) -> None:
     trust = trust_of(args)
     with unbroken(book.path):
         found, _ = audit_from(book.path, None, trust)
-    report = Report(book, found, trust, groups=GROUPS)
+    report = Report(book, found, trust)
     write_report(args.out, report, pictures)
     print(*report.headline(), f"{args.out / 'report.html'}, report.json", sep="\n")
 

@@ -1,11 +1,15 @@
-"""`shoe-reader audit`: is every record of the log what it was when written, and who vouches for it.
+"""`shoe-reader audit` and `replay`: is a log what it was when written, and what comes of it again.
 
-LOG is a table's log, an export of its records, or what `shoe-reader log export` wrote.
+`audit` takes a table's log, an export of its records, or what `shoe-reader log export` wrote, and
+says who vouches for it. `replay` folds a log again and prints its messages, or compares them.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from vision.audit.continuity import Ended, audit_from, pair_words, parse_ended
@@ -22,15 +26,25 @@ from vision.audit.verify import (
 from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.errors import ConfigurationError, OutsideError
 from vision.storage.evidence import folder_of
-from vision.storage.log_reader import read_log, write_export
+from vision.storage.log_reader import (
+    Rows,
+    is_table,
+    read_log,
+    read_messages,
+    standing_messages,
+    walked,
+    write_export,
+)
+from vision.storage.messages_file import MessagesFile
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
-from vision.wire.messages import iso
+from vision.wire.messages import iso, message_line
 
+LOG_ITSELF = "-"  # of `replay --check`: the digests in the log
 NOT_PROVEN = 4  # exit code: nothing is wrong, but not all that should prove the log was verified
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `audit`."""
     add = parser.add_argument
     add("log", type=Path, metavar="LOG", help="a .sqlite log, its records, or an export of it")
     add_trust(parser)
@@ -63,11 +77,24 @@ def run(args: argparse.Namespace) -> int:
 def _told(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
     """Verify the log and say what it holds; OutsideError with its name."""
     try:
-        found, lines = _audited(args, since, trust)
+        if is_archive(args.log):
+            if since is not None:
+                raise ConfigurationError(
+                    "--since: of a log only; an export is always verified whole"
+                )
+            found, *lines = audit_archive(args.log, trust)
+        else:
+            found, *lines = audit_from(args.log, since, trust)
+            digests = digests_of(args.evidence or folder_of(args.log), found.kept)
+            deleted = None if found.first else found.deleted
+            lines += [evidence_words(found.kept, digests, deleted)] if found.kept else []
         _say(args.log, found, trust)
         for line in filter(None, lines):
             print(line)
-        _say_pair(args, trust)
+        if args.pair is not None:
+            audit(read_log(args.pair), trust)
+            for line in pair_words(read_log(args.log), read_log(args.pair)):
+                print(line)
         if trust.keys:
             demand_signature(found)
         if state_of(args.log) is Closing.TORN:
@@ -77,36 +104,14 @@ def _told(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
     return found
 
 
-def _audited(
-    args: argparse.Namespace, since: Ended | None, trust: Trust
-) -> tuple[Found, tuple[str, ...]]:
-    """Verify the log; return what was found, and in words how messages and evidence stand."""
-    if is_archive(args.log):
-        if since is not None:
-            raise ConfigurationError("--since: of a log only; an export is always verified whole")
-        found, evidence = audit_archive(args.log, trust)
-        return found, (evidence,)
-    found, messages = audit_from(args.log, since, trust)
-    digests = digests_of(args.evidence or folder_of(args.log), found.kept)
-    deleted = None if found.first else found.deleted
-    return found, (messages, evidence_words(found.kept, digests, deleted) if found.kept else "")
-
-
-def _say_pair(args: argparse.Namespace, trust: Trust) -> None:
-    """Verify the other reader's log too, if one is given, and that both are one history."""
-    if args.pair is not None:
-        audit(read_log(args.pair), trust)
-        for line in pair_words(read_log(args.log), read_log(args.pair)):
-            print(line)
-
-
 def _say(log: Path, found: Found, trust: Trust) -> None:
     between = ""
     if found.began is not None and found.ended is not None:
         between = f", {iso(found.began)} to {iso(found.ended)}"
     part = f", records {found.first} to {found.last.number}" if found.first else ""
     print(f"{log}: table {found.table} of {found.site}, {found.events} events{between}{part}")
-    print(_chain_words(found))
+    but = ", but for what was pruned (below)" if found.gaps else ""
+    print(f"the chain holds: no record was changed, removed, inserted or moved{but}")
     if state_of(log) is not Closing.IN_ORDER:
         print(f"the file is {state_of(log).value}")
     if found.begun is not None:
@@ -119,6 +124,81 @@ def _say(log: Path, found: Found, trust: Trust) -> None:
     print("records cut off the end show only against a hash kept elsewhere: keep this one")
 
 
-def _chain_words(found: Found) -> str:
-    but = ", but for what was pruned (below)" if found.gaps else ""
-    return f"the chain holds: no record was changed, removed, inserted or moved{but}"
+# --- replay ---------------------------------------------------------------------------------------
+
+
+def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `replay`."""
+    add = parser.add_argument
+    add("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
+    add("--messages", type=Path, metavar="F", help="write them to a file instead")
+    add("--boot", metavar="ID", help="only the messages of this run")
+    add("--check", nargs="?", const=LOG_ITSELF, metavar="F", help="compare with the messages file "
+        "of a run, byte for byte; without F, with the digests in the log")  # fmt: skip
+
+
+def replay(args: argparse.Namespace) -> None:
+    """Replay the log; OutsideError at the first message that differs from then."""
+    with unbroken(args.log):
+        if args.check == LOG_ITSELF:
+            print(_agrees_with_itself(args.log))
+        elif args.check is not None:
+            print(_agrees_with_file(args.log, Path(args.check)))
+        elif args.messages is not None:
+            with MessagesFile(args.messages) as file:
+                file.write_lines(_lines(args.log, args.boot))
+            if file.failure:
+                raise OutsideError(file.failure)
+        else:
+            for line in _lines(args.log, args.boot):
+                print(line)
+
+
+def _lines(log: Path, boot: str | None) -> Iterator[str]:
+    known = set()
+    for step in (taken.step for taken in walked(log) if taken.step):
+        known.add(step.session.stream.boot)
+        if boot in (None, step.session.stream.boot):
+            yield from map(message_line, step.messages)
+    if boot is not None and boot not in known:
+        names = ", ".join(sorted(known)) or "none"
+        raise ConfigurationError(f"--boot {boot}: no such run in {log}; there are: {names}")
+
+
+def _agrees_with_itself(log: Path) -> str:
+    count = 0
+    rows = Rows(read_messages(log), standing_messages(log)) if is_table(log) else None
+    for taken in walked(log):
+        messages = taken.messages
+        count += len(messages)
+        if rows is not None and taken.after is not None:
+            rows.take(taken.content, taken.after, messages)
+    if rows is not None:
+        rows.end()
+    return f"{log}: {count} messages, every one as it was said"
+
+
+def _agrees_with_file(log: Path, path: Path) -> str:
+    """Compare the run that the file is of; a messages file holds one run, a log many."""
+    try:
+        with path.open("rb") as file:
+            then = file.read().decode().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OutsideError(
+            f"cannot read {path}: {error}; give the file that run --messages wrote"
+        ) from error
+    now = list(_lines(log, _boot_of(then)))
+    for number, (ours, theirs) in enumerate(zip_longest(now, then), start=1):
+        if ours != theirs:
+            raise OutsideError(
+                f"{path}: line {number} differs from the log\n  log:  {ours}\n  file: {theirs}"
+            )
+    return f"{path}: {len(now)} messages, the same byte for byte"
+
+
+def _boot_of(lines: list[str]) -> str | None:
+    try:
+        boot = json.loads(lines[0])["payload"]["boot"] if lines else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return boot if isinstance(boot, str) else None

@@ -1,29 +1,43 @@
-"""`shoe-reader board`: the boards of one table or many, for any browser."""
+"""`shoe-reader board` and `setup`: serve the boards of tables, and set a table up on a page.
+
+For set-up an empty folder is a start: a table file that is not there is made, with the layout's
+template in the camera's picture. The page has the next step at each point.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vision import logging_setup
 from vision.board.desk.table_editor import TableEditor
-from vision.board.feed import Feed
 from vision.board.host.boards import NO_REPORTS, Boards, Reports, address_of
+from vision.board.login.passwords import make_people
+from vision.camera.source import first_frame, is_live
 from vision.commands import needs_floor
 from vision.commands.printing.drawn_film import live_drawing
-from vision.config.table import TableConfig, load
-from vision.errors import ConfigurationError
+from vision.config.editor import TableFile
+from vision.config.table import BrokerSection, TableConfig, load
+from vision.errors import ConfigurationError, OutsideError
+from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.secrets import shown
+from vision.setup.calibration.places import template
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+PEOPLE = "people"  # the folder beside the table file of those who may log in
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `board`."""
     add = parser.add_argument
     add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
     add("--http-host", metavar="H", help="instead of [board] host")
@@ -32,41 +46,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Serve until interrupted; a broker that is away is waited for."""
+    """Serve until interrupted; a broker that is away is waited for, and said to come and go."""
     logging_setup.set_up(json_lines=args.json_log, service=True)
-    configs = [_loaded(path) for path in args.table]
-    _check_broker(configs, args.table)
+    configs = {path: load(path) for path in args.table}
+    _check_brokers(configs)
     port = args.http_port
     if port is not None and not 0 <= port <= 65535:
         raise ConfigurationError(f"--http-port {port}: ports run from 0 (a free one) to 65535")
-    address = address_of(configs[0], host=args.http_host, port=port)
+    first, *_ = tables = list(configs.values())
+    address = address_of(first, host=args.http_host, port=port)
     editors = {
-        config.table: TableEditor(config, path, live_drawing)
-        for config, path in zip(configs, args.table, strict=True)
+        config.table: TableEditor(config, path, live_drawing) for path, config in configs.items()
     }
-    reports = reports_of(configs[0].archive.address)
-    with Boards(configs, address, editors, reports) as boards:
+    with Boards(tables, address, editors, reports_of(first.archive.address)) as boards:
         print(f"board: {boards.server.url}", flush=True)
-        _wait(boards.feed)
+        said = None
+        while True:
+            words = "broker connected" if boards.feed.connected else boards.feed.complaint
+            if words and words != said:
+                print(words, flush=True)
+                said = words
+            time.sleep(0.5)
 
 
-def _loaded(path: Path) -> TableConfig:
-    config = load(path)
-    if config.broker.kind == "none":
-        raise ConfigurationError(
-            f"{path}: broker.kind: is 'none', but a board needs a broker; "
-            "set it to 'external' (or 'embedded' on the reader's machine)"
-        )
-    return config
-
-
-def _check_broker(configs: list[TableConfig], paths: list[Path]) -> None:
-    first = configs[0].broker
-    for config, path in zip(configs, paths, strict=True):
+def _check_brokers(configs: Mapping[Path, TableConfig]) -> None:
+    named, first = next((path, config.broker) for path, config in configs.items())
+    for path, config in configs.items():
+        if config.broker.kind == "none":
+            raise ConfigurationError(
+                f"{path}: broker.kind: is 'none', but a board needs a broker; "
+                "set it to 'external' (or 'embedded' on the reader's machine)"
+            )
         if (config.broker.host, config.broker.port) != (first.host, first.port):
             raise ConfigurationError(
                 f"{path}: broker.host, broker.port: one board server has one broker, that of "
-                f"{paths[0]}; give tables of another broker a board server of their own"
+                f"{named}; give tables of another broker a board server of their own"
             )
 
 
@@ -93,12 +107,80 @@ def reports_of(address: str) -> Reports:
     return {kind: groups for kind, (_, groups) in QUESTIONS.items()}, answer
 
 
-def _wait(feed: Feed) -> None:
-    """Stay, and print when the broker comes and goes."""
-    shown = None
-    while True:
-        words = "broker connected" if feed.connected else feed.complaint
-        if words and words != shown:
-            print(words, flush=True)
-            shown = words
-        time.sleep(0.5)
+# --- set-up ---------------------------------------------------------------------------------------
+
+
+def add_setup_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `setup`."""
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE.toml", help="the table file, old or new")
+    add("--source", metavar="S", help="the camera of a new table file: camera number (0), rtsp:// "
+        "or http:// address, video file or folder of pictures")  # fmt: skip
+    add("--http-port", type=int, metavar="N", help="instead of [board] port")
+
+
+def setup(args: argparse.Namespace) -> None:
+    """Make what is missing of the table file, and serve its page until Ctrl-C."""
+    if args.table.suffix != ".toml":
+        raise ConfigurationError(
+            f"{args.table}: is not the name of a table file; shoe-reader setup NAME.toml --source "
+            f"{args.table}, if that is the camera"
+        )
+    if not args.table.parent.is_dir():
+        raise ConfigurationError(f"{args.table}: there is no folder {args.table.parent}; make it")
+    file = TableFile(args.table)
+    _add_camera(file, args.source)
+    has_desk = bool(file.section("desk").get("key"))
+    if not has_desk:
+        file.change("orders", {"users": f"{PEOPLE}/users.json"})
+        file.change("desk", {"key": f"{PEOPLE}/desk.key"})
+    if file.is_changed:
+        file.write()
+    people = args.table.parent / PEOPLE
+    password = ""
+    if not has_desk and not (people / "users.json").exists():
+        people.mkdir(mode=0o700, exist_ok=True)
+        password = make_people(people, ("engineer",))
+    config = load(args.table)
+    editors = {config.table: TableEditor(config, args.table, live_drawing)}
+    cure = f"yours, or: shoe-reader users password engineer --file {config.orders.users}"
+    with Boards([config], address_of(config, port=args.http_port), editors) as boards:
+        print(f"set-up page: {boards.server.url}setup/{config.table}")
+        print(f"log in as:   engineer, password {password or cure}\nCtrl-C ends", flush=True)
+        with suppress(KeyboardInterrupt):
+            signal.pause()
+
+
+def _add_camera(file: TableFile, source: str | None) -> None:
+    """Add camera and template to a table file that has no view."""
+    named = str(file.section("camera").get("source", ""))
+    if source is not None and not is_live(source):
+        source = os.path.relpath(source, file.path.parent)  # paths start at the table file's folder
+    if named and source is not None and source != named:
+        raise ConfigurationError(
+            f"--source {shown(source)}: {file.path} names another camera; leave --source out, or "
+            "correct [camera] source there"
+        )
+    if file.section("view"):
+        return
+    camera = file.camera(source=source or "0")
+    width, height = first_frame(camera).size
+    named = named or source or "0"
+    file.change("camera", {"source": named, "width": width, "height": height})
+    file.change("view", template((width, height)))
+    if not file.section("broker"):
+        _find_ports(file)
+    print(f"{file.path}: the camera {shown(named)} gives {width} x {height} pixels")
+
+
+def _find_ports(file: TableFile) -> None:
+    """Name free ports for the embedded broker, where a program has the usual ones."""
+    usual = BrokerSection()
+    try:
+        with EmbeddedBroker(usual.port, usual.websocket_port):
+            return
+    except OutsideError:
+        with EmbeddedBroker(0, 0) as broker:
+            ports = {"port": broker.port, "websocket_port": broker.websocket_port}
+    file.change("broker", ports)
+    print(f"{file.path}: port {usual.port} or {usual.websocket_port} is taken; [broker] has others")

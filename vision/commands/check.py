@@ -9,7 +9,6 @@ import argparse
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -36,6 +35,8 @@ from vision.storage.anchors import load_key
 CLIP_PICTURE_BYTES = 80_000
 STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
 
+Part = Callable[[TableConfig], Iterator[str]]  # yields what is well, then what is to be noted
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -54,25 +55,16 @@ def run(args: argparse.Namespace) -> int:
     if args.identify or args.sign:
         return _identify(config, args.sign)
     print(f"ok     config: {args.table}")
-    parts: dict[str, Callable[[TableConfig], Iterator[str]]] = {
-        "profile": _profile,
-        "models": _models,
-        "view": partial(_view, args.table),
-        "camera": _camera,
-        "log": _log,
-        "evidence": _evidence,
-        "broker": _broker,
-        "store": _store,
-        "orders": _orders,
-        "clock": _clock,
-        "health": _health,
-    }
-    if not config.standby.servers:
-        del parts["store"]
-    if args.health:
-        parts = {"health": _health}
-    codes = [_try(name, part, config) for name, part in parts.items()]
-    return next((code for code in codes if code), 0)
+
+    def view(config: TableConfig) -> Iterator[str]:
+        refuse_template(args.table, template=config.view.template)
+        yield "the areas are in place"
+
+    parts: list[Part] = [_profile, _models, view, _camera, _log, _evidence, _broker]
+    parts += [_store] if config.standby.servers else []
+    parts += [_orders, _clock, _health]
+    codes = [_try(part, config) for part in ([_health] if args.health else parts)]
+    return next(filter(None, codes), 0)
 
 
 def _identify(config: TableConfig, key: Path | None) -> int:
@@ -86,8 +78,9 @@ def _identify(config: TableConfig, key: Path | None) -> int:
     return 0
 
 
-def _try(name: str, part: Callable[[TableConfig], Iterator[str]], config: TableConfig) -> int:
-    """Print what a part says of itself; return 0, or the exit code of its fault."""
+def _try(part: Part, config: TableConfig) -> int:
+    """Print what a part, called as its function, says; return 0, or the exit code of its fault."""
+    name = part.__name__.strip("_")
     try:
         first, *notes = part(config)
     except ShoeReaderError as error:
@@ -121,11 +114,6 @@ def _models(config: TableConfig) -> Iterator[str]:
     yield f"{hashes}; the test picture is read, {looks:.0f} such pictures a second"
 
 
-def _view(path: Path, config: TableConfig) -> Iterator[str]:
-    refuse_template(path, template=config.view.template)
-    yield "the areas are in place"
-
-
 def _camera(config: TableConfig) -> Iterator[str]:
     source, frame = shown(config.camera.source), first_frame(config.camera)
     config.camera.check_size(frame)
@@ -148,7 +136,14 @@ def _log(config: TableConfig) -> Iterator[str]:
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
     if config.log.signing_key:
         load_key(Path(config.log.signing_key))
-        _refuse_one_disk(path, config.log.anchors)
+        # Whoever puts an older log back takes along anchors that lie on its disk.
+        anchors = config.log.anchors
+        folder = Path(anchors).absolute().parent if anchors else path.absolute().parent
+        if not folder.is_dir() or folder.stat().st_dev == path.absolute().parent.stat().st_dev:
+            raise ConfigurationError(
+                f"[log] anchors: {anchors or 'beside the log'} is not on another disk than {path}, "
+                "so an older copy of both is not noticed; name a file on another machine's share"
+            )
     else:
         yield (
             "NOT SIGNED: whoever can write the file can make the whole log again; make a key with "
@@ -156,16 +151,6 @@ def _log(config: TableConfig) -> Iterator[str]:
         )
     if config.evidence.keep and not config.evidence.copy_to:
         yield "evidence is on this disk only: name a folder elsewhere in [evidence] copy_to"
-
-
-def _refuse_one_disk(log: Path, anchors: str) -> None:
-    """Refuse anchors on the disk of the log: who puts an older log back takes them along."""
-    folder = Path(anchors).absolute().parent if anchors else log.absolute().parent
-    if not folder.is_dir() or folder.stat().st_dev == log.absolute().parent.stat().st_dev:
-        raise ConfigurationError(
-            f"[log] anchors: {anchors or 'beside the log'} is not on another disk than {log}, so "
-            "an older copy of both is not noticed; name a file on another machine's share"
-        )
 
 
 def _evidence(config: TableConfig) -> Iterator[str]:

@@ -16,7 +16,6 @@ import signal
 import sys
 import tempfile
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -30,7 +29,6 @@ from vision.commands.printing.console import Console, clock
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.outputs import CoupResult
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.simulator.dealing import ready_film, simulate
 from vision.version import VERSION
@@ -40,35 +38,20 @@ from vision.version import VERSION
 COUPS, SEED, FAULT_EVERY = ready_film.COUPS, ready_film.SEED, ready_film.FAULT_EVERY
 
 
-@dataclass(frozen=True, slots=True)
-class DemoFilm:
-    """A dealt shoe: its folder with film and table file, its truth, its length in seconds."""
-
-    folder: Path
-    truth: dict[str, Any]
-
-    @property
-    def seconds(self) -> float:
-        """How long it lasts."""
-        return float(self.truth["frames"]) / float(self.truth["fps"])
+Truth = dict[str, Any]  # of a film: its coups, frames and frames a second
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--coups", type=int, default=COUPS, help="coups to deal (%(default)s)")
-    parser.add_argument("--seed", type=int, default=SEED, help="which shoe to deal (%(default)s)")
-    parser.add_argument(
-        "--speed", type=float, default=1.0, metavar="X", help="times real time (%(default)s)"
-    )
-    parser.add_argument("--fast", action="store_true", help="as fast as it goes")
-    parser.add_argument("--loop", action="store_true", help="deal again and again until stopped")
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=cache_folder(),
-        metavar="DIR",
-        help="where films are kept from one demo to the next (%(default)s)",
-    )
+    add = parser.add_argument
+    add("--coups", type=int, default=COUPS, help="coups to deal (%(default)s)")
+    add("--seed", type=int, default=SEED, help="which shoe to deal (%(default)s)")
+    add("--speed", type=float, default=1.0, metavar="X", help="times real time (%(default)s)")
+    add("--fast", action="store_true", help="as fast as it goes")
+    add("--loop", action="store_true", help="deal again and again until stopped")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoe-reader"
+    add("--folder", type=Path, default=cache, metavar="DIR",
+        help="where films are kept from one demo to the next (%(default)s)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> None:
@@ -77,12 +60,15 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigurationError(f"--coups {args.coups}: give at least 1")
     if args.speed <= 0:
         raise ConfigurationError(f"--speed {args.speed}: give a factor above 0, or --fast")
-    dealt = _film(args.folder, args.coups, args.seed)
+    film, truth = _film(args.folder, args.coups, args.seed)
     # Each run has its own table file and log: another demo may be running on this machine.
     folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
-    file = _own_table_file(dealt.folder, folder)
+    for entry in film.resolve().iterdir():
+        if entry.name != "table.toml":
+            (folder / entry.name).symlink_to(entry)
+    file = Path(shutil.copy(film / "table.toml", folder))
     destinations = Destinations(folder / "demo.sqlite", folder / "demo.jsonl")
-    config, password = _with_people(_logged(load(file), destinations), folder)
+    config, password = _with_people(load(file), folder, destinations.log)
     with ExitStack() as opened:
         broker = _broker(config, opened)
         config = with_broker(config, broker.port, broker.websocket_port)
@@ -91,35 +77,43 @@ def run(args: argparse.Namespace) -> None:
             f"broker: 127.0.0.1:{broker.port} (MQTT), 127.0.0.1:{broker.websocket_port} "
             f"(WebSocket)\n  try: mosquitto_sub -p {broker.port} -t 'casino/#' -v\n"
             f"log: {destinations.log}   messages: {destinations.messages}\n\n"
-            f"{_pages(url, password)}",
+            f"board:        {url}   (for everybody)\n"
+            f"desk:         {url}desk   log in as inspector or surveillance\n"
+            f"dealer strip: {url}dealer   log in as dealer\n"
+            f"set-up:       {url}setup   log in as engineer\n"
+            f"password:     {password}   (of all of them, for this run)\n"
+            f"Every {FAULT_EVERY}th coup has a mis-deal: rule on it and close it at the desk.\n",
             flush=True,
         )
         for number in itertools.count(2):
-            _round(config, destinations, dealt, 0.0 if args.fast else args.speed)
+            _round(config, destinations, truth, 0.0 if args.fast else args.speed)
             if not args.loop:
                 break
             # No file of messages is written twice; the log goes on.
             destinations = Destinations(destinations.log, folder / f"demo-{number}.jsonl")
         if sys.stdin.isatty():
-            _stay(url)
+            print(f"\nThe reader has gone; the pages of {url} stay, with all it said. Ctrl-C ends.")
+            with suppress(KeyboardInterrupt):
+                signal.pause()
 
 
-def cache_folder() -> Path:
-    """Return where films are kept from one demo to the next."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "shoe-reader"
+def _film(folder: Path, coups: int, seed: int) -> tuple[Path, Truth]:
+    """Return the folder of a shoe's film, with its table file, and its truth.
 
-
-def _film(folder: Path, coups: int, seed: int) -> DemoFilm:
-    """Return the film of a shoe: the one in the package, or one dealt now or for a former demo."""
+    It is the one in the package, or is dealt now or was for a former demo.
+    """
     ready = (coups, seed) == (COUPS, SEED) and (ready_film.FOLDER / simulate.VIDEO).exists()
     film = ready_film.FOLDER if ready else folder / f"deal-{VERSION}-{coups}-{seed}"
     if not (film / simulate.VIDEO).exists():
         _simulate(film, coups, seed)
-    found = DemoFilm(film, json.loads((film / "truth.json").read_text("utf-8")))
+    truth: Truth = json.loads((film / "truth.json").read_text("utf-8"))
     size = (film / simulate.VIDEO).stat().st_size
-    print(f"film: {coups} coups, {clock(found.seconds)} long, {size / 1e6:.1f} MB", flush=True)
-    return found
+    print(f"film: {coups} coups, {clock(_seconds(truth))} long, {size / 1e6:.1f} MB", flush=True)
+    return film, truth
+
+
+def _seconds(truth: Truth) -> float:
+    return float(truth["frames"]) / float(truth["fps"])
 
 
 def _simulate(film: Path, coups: int, seed: int) -> None:
@@ -128,56 +122,26 @@ def _simulate(film: Path, coups: int, seed: int) -> None:
         film.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutsideError(f"{film}: {error.strerror}; give another --folder") from error
-    fault_every = min(FAULT_EVERY, coups)
-    words = [str(film), "--coups", str(coups), "--seed", str(seed)]
-    simulate.main([*words, "--fault-every", str(fault_every)])
+    options = {"coups": coups, "seed": seed, "fault-every": min(FAULT_EVERY, coups)}
+    simulate.main([str(film), *(f"--{name}={value}" for name, value in options.items())])
 
 
-def _own_table_file(film: Path, folder: Path) -> Path:
-    """Return a copy of the film's table file, with the film beside it: set-up may change it."""
-    for entry in film.resolve().iterdir():
-        if entry.name != "table.toml":
-            (folder / entry.name).symlink_to(entry)
-    return Path(shutil.copy(film / "table.toml", folder))
-
-
-def _logged(config: TableConfig, destinations: Destinations) -> TableConfig:
-    """Return the settings with this run's log in them, where archives are taken from."""
-    log = config.log.model_copy(update={"path": str(destinations.log)})
-    return config.model_copy(update={"log": log})
-
-
-def _pages(url: str, password: str) -> str:
-    return (
-        f"board:        {url}   (for everybody)\n"
-        f"desk:         {url}desk   log in as inspector or surveillance\n"
-        f"dealer strip: {url}dealer   log in as dealer\n"
-        f"set-up:       {url}setup   log in as engineer\n"
-        f"password:     {password}   (of all of them, for this run)\n"
-        f"Every {FAULT_EVERY}th coup has a mis-deal: rule on it and close it at the desk.\n"
-    )
-
-
-def _stay(url: str) -> None:
-    """Leave the pages open until Ctrl-C."""
-    print(f"\nThe reader has gone; the pages of {url} stay, with all it said. Ctrl-C ends.")
-    with suppress(KeyboardInterrupt):
-        signal.pause()
-
-
-def _with_people(config: TableConfig, folder: Path) -> tuple[TableConfig, str]:
+def _with_people(config: TableConfig, folder: Path, log: Path) -> tuple[TableConfig, str]:
     """Let one person of each role log in, with a password of this run only, and `demo` order.
 
-    Returns the settings and the password.
+    Returns the settings, with the log that archives are taken from, and the password.
     """
     roles, demo, file = get_args(RoleName), Credential.new("demo"), folder / "users.json"
     password = make_people(folder, [role for role in roles if role != "house"])
     save_users(file, load_users(file).with_user("demo", User(roles=roles, key=demo.public)))
     demo.save(folder / "demo.key")
     print(f"orders: signed with {folder / 'demo.key'}, by hand with shoe-reader order")
-    orders = config.orders.model_copy(update={"users": str(file)})
-    settings = config.desk.model_copy(update={"key": str(folder / "desk.key")})
-    return config.model_copy(update={"orders": orders, "desk": settings}), password
+    sections = {
+        "log": config.log.model_copy(update={"path": str(log)}),
+        "orders": config.orders.model_copy(update={"users": str(file)}),
+        "desk": config.desk.model_copy(update={"key": str(folder / "desk.key")}),
+    }
+    return config.model_copy(update=sections), password
 
 
 def _broker(config: TableConfig, opened: ExitStack) -> EmbeddedBroker:
@@ -200,32 +164,25 @@ def _boards(config: TableConfig, file: Path, opened: ExitStack) -> Boards:
         return opened.enter_context(Boards([config], address_of(config, port=0), editors))
 
 
-def _round(config: TableConfig, destinations: Destinations, film: DemoFilm, speed: float) -> None:
+def _round(config: TableConfig, destinations: Destinations, truth: Truth, speed: float) -> None:
     """Read the film once, and say how the reading compares with what was dealt."""
-    console = Console(total_s=film.seconds, fps=film.truth["fps"])
+    console = Console(total_s=_seconds(truth), fps=truth["fps"])
     app = TableReader(config, destinations, console, speed=speed, new_shoe=True)
     try:
         app.run()
     finally:
         console.end()
         print(f"\n{app.metrics.summary()}")
-    print(_comparison(film, console.results), flush=True)
-
-
-def _comparison(film: DemoFilm, results: dict[int, CoupResult]) -> str:
-    dealt = film.truth["coups"]
-    right = sum(_is_as_dealt(coup, results.get(coup["coup"])) for coup in dealt)
-    held = sum(
-        coup["coup"] not in results or results[coup["coup"]].winner is None for coup in dealt
+    dealt, right, held = truth["coups"], 0, 0
+    for coup in dealt:
+        result = console.results.get(coup["coup"])
+        if result is None or result.winner is None:
+            held += 1
+            continue
+        hands = ([str(card) for card in hand.cards] for hand in (result.punto, result.banco))
+        right += [result.winner.value, *hands] == [coup["winner"], coup["punto"], coup["banco"]]
+    print(
+        f"of {len(dealt)} coups dealt in {clock(_seconds(truth))}: {right} read as dealt, "
+        f"{held} openly held, {len(dealt) - right - held} wrong",
+        flush=True,
     )
-    return (
-        f"of {len(dealt)} coups dealt in {clock(film.seconds)}: {right} read as dealt, "
-        f"{held} openly held, {len(dealt) - right - held} wrong"
-    )
-
-
-def _is_as_dealt(coup: dict[str, Any], result: CoupResult | None) -> bool:
-    if result is None or result.winner is None:
-        return False
-    hands = ([str(card) for card in hand.cards] for hand in (result.punto, result.banco))
-    return [result.winner.value, *hands] == [coup["winner"], coup["punto"], coup["banco"]]

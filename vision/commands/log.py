@@ -68,8 +68,8 @@ def begin(args: argparse.Namespace) -> None:
     kept, ended, register = begin_log(config, how)
     print(f"{kept}: the old log, up to record {ended.number}, hash {ended.hash}")
     print(f"{config.log.path}: the new log; messages go on after number {ended.seq}")
-    for line in (f"{len(ended.alerts)} alerts that stood open are closed",) * bool(ended.alerts):
-        print(line)
+    if ended.alerts:
+        print(f"{len(ended.alerts)} alerts that stood open are closed")
     print(_holds_line(register))
 
 
@@ -84,16 +84,15 @@ def _add_holds(parser: argparse.ArgumentParser) -> None:
 
 def _holds_of(args: argparse.Namespace) -> tuple[Hold, ...] | None:
     """Return the coups named, `None` where nothing was said; ConfigurationError."""
-    return tuple(map(_hold, args.hold)) if args.hold or args.no_holds else None
-
-
-def _hold(text: str) -> Hold:
-    shoe, _, coup = text.rpartition(":")
-    if not shoe or not coup.isdecimal():
-        raise ConfigurationError(
-            f"--hold {text}: not a coup; give SHOE:COUP, as in 20261121-180000:7"
-        )
-    return Hold(shoe, int(coup))
+    holds = []
+    for text in args.hold:
+        shoe, _, coup = text.rpartition(":")
+        if not shoe or not coup.isdecimal():
+            raise ConfigurationError(
+                f"--hold {text}: not a coup; give SHOE:COUP, as in 20261121-180000:7"
+            )
+        holds.append(Hold(shoe, int(coup)))
+    return tuple(holds) if holds or args.no_holds else None
 
 
 def _holds_line(register: Register) -> str:
@@ -163,11 +162,7 @@ def restore(args: argparse.Namespace) -> None:
     print(f"{kept}: the backup, up to record {ended.number}")
     print(f"{path}: goes on from it; messages go on after number {ended.seq + skip}")
     print(_holds_line(register))
-    _evidence(args.backup, Path(config.evidence.folder or folder_of(path)))
-
-
-def _evidence(backup: Path, folder: Path) -> None:
-    source = folder_of(backup)
+    source, folder = folder_of(args.backup), Path(config.evidence.folder or folder_of(path))
     if not source.is_dir():
         return
     try:
@@ -197,21 +192,18 @@ def export(args: argparse.Namespace) -> None:
     """Verify, select and write; ConfigurationError or OutsideError."""
     key = None if args.signing_key is None else load_key(args.signing_key)
     sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args), key)
+    if args.seq is not None and (args.shoe or args.coup is not None):
+        raise ConfigurationError("--seq: give either message numbers or a shoe and coup, not both")
+    chosen = args.seq is not None or args.shoe or args.coup is not None
+    seq = None if args.seq is None else tuple(args.seq)
     with unbroken(args.log):
-        receipt = write_archive(sources, args.out, _part(args))
+        part = Part(args.shoe, args.coup, seq) if chosen else None
+        receipt = write_archive(sources, args.out, part)
     signed = receipt["signed_up_to"]
     print(f"{args.out}: records {receipt['first']} to {receipt['last']} of {args.log}")
     print("signed: " + ("not verified, no --public-key" if signed is None else f"up to {signed}"))
     print(receipt["evidence"])
     print(f"verify it anywhere with: shoe-reader audit {args.out} --public-key KEY.pub")
-
-
-def _part(args: argparse.Namespace) -> Part | None:
-    if args.seq is not None and (args.shoe or args.coup is not None):
-        raise ConfigurationError("--seq: give either message numbers or a shoe and coup, not both")
-    if args.seq is None and not args.shoe and args.coup is None:
-        return None
-    return Part(args.shoe, args.coup, None if args.seq is None else tuple(args.seq))
 
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,32 +1,55 @@
-"""`shoe-reader odds`: exact probabilities and house edges of one profile or of all.
+"""`shoe-reader odds` and `explain`: what bets cost, and what the tableau demands for given cards.
 
-Prints only; counting and wording are the game's. For the back office: odds from what is left of a
-shoe are never to be shown at a table.
+Prints only; counting and wording are the game's. Every figure is rounded here and only here, from
+exact fractions. For the back office: odds from what is left of a shoe are never to be shown at a
+table.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from fractions import Fraction
+from importlib.resources import files
 
-from vision.commands.printing.odds_tables import (
-    CONVENTION,
-    TextTable,
-    edge_table,
-    figures_table,
-    guide_html,
-    guide_markdown,
-    probabilities,
-)
-from vision.config.profiles import load_profile, profile_names
+from jinja2 import Environment
+
+from vision.commands.printing.console import TextTable
+from vision.config.profiles import DEFAULT, load_profile, profile_names
 from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
-from vision.game.odds import count, edges, published_figures, remaining
+from vision.game.explain import LaidCard, dealt_in_order, dealt_to_hands, tableau_rows
+from vision.game.explain import explain as explained
+from vision.game.odds import (
+    Edge,
+    Figure,
+    OutcomeCounts,
+    count,
+    edges,
+    percent,
+    published_figures,
+    remaining,
+)
 from vision.game.rules import Profile
+from vision.game.wagers import EGALITES, Bet, winning_wagers
+
+EXAMPLE = 'write them as dealt, "9s 7d 4h Kc 2d", or as two hands, "9s 4h 2d / 7d Kc"'
+DIGITS = 10  # decimals; published tables have four to ten
+CONVENTION = (
+    "House edge: the share of the stake that the house keeps on average, odds to 1. Per bet made "
+    "counts every bet; per bet resolved leaves out those that an Egalite returns."
+)
+EXPLANATION = (
+    "The House Edge is a measure of how much the House expects to win, as a percentage of the "
+    "wager. In a wager with a House Edge of five percent a player loses, on average over time, "
+    "5 for every 100 wagered."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare what `odds` takes."""
     words = "a packaged profile or the path of a .toml file; none: all packaged ones"
     parser.add_argument("profile", nargs="*", help=words)
     parser.add_argument("--decks", type=int, help="another number of decks than the profile's")
@@ -40,42 +63,180 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print what was asked for."""
+    """Print what was asked for; ConfigurationError."""
     if args.published:
         print(figures_table(published_figures()).markdown())
         return
     if args.decks is not None and not 1 <= args.decks <= 12:
         raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
-    gone = _gone(args.gone)
-    if gone and args.guide:
+    if args.gone and args.guide:
         raise ConfigurationError("--guide: needs a full shoe; leave out --gone")
     names = args.profile or profile_names()
-    print("\n\n".join(_told(load_profile(name), args, gone) for name in names))
+    print("\n\n".join(_odds_of(load_profile(name), args) for name in names))
 
 
-def _gone(text: str) -> tuple[Card, ...]:
-    try:
-        return parse_cards(text)
-    except ValueError as error:
-        raise ConfigurationError(f"--gone: {error}") from error
-
-
-def _told(profile: Profile, args: argparse.Namespace, gone: Sequence[Card]) -> str:
+def _odds_of(profile: Profile, args: argparse.Namespace) -> str:
     decks = args.decks or profile.rules.decks
     try:
+        gone = parse_cards(args.gone)
         counts = count(remaining(decks, gone), profile.rules.tableau)
     except ValueError as error:
         raise ConfigurationError(f"--gone: {error}") from error
     found = edges(counts, profile.betting)
-    if args.guide == "markdown":
-        return guide_markdown(profile, decks, found)
-    if args.guide == "html":
-        return guide_html(profile, decks, found)
+    if args.guide:
+        return (guide_html if args.guide == "html" else guide_markdown)(profile, decks, found)
     shoe = f"{decks} decks, {len(gone)} cards gone" if gone else f"{decks} decks, full shoe"
-    tables = (probabilities(counts), edge_table(found))
-    return "\n\n".join((f"{profile.name}: {profile.title}. {shoe}.", *_shown(tables, args)))
-
-
-def _shown(tables: Sequence[TextTable], args: argparse.Namespace) -> tuple[str, ...]:
     form = TextTable.markdown if args.markdown else TextTable.text
-    return (*(form(table) for table in tables), CONVENTION)
+    tables = (form(table) for table in (probabilities(counts), edge_table(found)))
+    return "\n\n".join((f"{profile.name}: {profile.title}. {shoe}.", *tables, CONVENTION))
+
+
+def ten_digits(share: Fraction) -> str:
+    """Write a share to ten significant digits."""
+    context = Context(prec=DIGITS)
+    return f"{context.divide(Decimal(share.numerator), Decimal(share.denominator)):f}"
+
+
+def probabilities(counts: OutcomeCounts) -> TextTable:
+    """Return what a coup can bring, with exact counts and probabilities to ten digits."""
+    punto, banco, _ = counts.naturals
+    rows = [
+        ("Banco wins", counts.of(Bet.BANCO)),
+        ("Punto wins", counts.of(Bet.PUNTO)),
+        ("Egalite", counts.of(Bet.EGALITE)),
+        *((f"Egalite at {bet.total}", counts.of(bet)) for bet in EGALITES),
+        ("Three giving eight", counts.three_giving_eight),
+        ("Punto pair", counts.punto_pair),
+        ("Banco pair", counts.banco_pair),
+        ("Either pair", counts.of(Bet.EITHER_PAIR)),
+        ("Both pairs", counts.both_pairs),
+        ("Punto natural", punto),
+        ("Banco natural", banco),
+        ("A natural in either hand", counts.natural),
+        *((f"Coup of {cards} cards", n) for cards, n in enumerate(counts.lengths, start=4)),
+    ]
+    return TextTable(
+        (f"of {counts.total} runs of six cards", "count", "probability"),
+        tuple((what, str(n), ten_digits(Fraction(n, counts.total))) for what, n in rows),
+    )
+
+
+def edge_table(found: Iterable[Edge]) -> TextTable:
+    """Return the house edge of each bet under both conventions, in per cent to four decimals."""
+    rows = tuple(
+        (
+            edge.offer.name,
+            edge.offer.terms
+            + ("" if edge.share is None else f", Egalite pays {float(edge.share * 100):g} %"),
+            ten_digits(edge.wins),
+            f"{percent(edge.per_bet, 4)} %",
+            f"{percent(edge.per_resolved, 4)} %",
+        )
+        for edge in found
+    )
+    return TextTable(("bet", "pays", "wins", "per bet made", "per bet resolved"), rows)
+
+
+def _guide(
+    profile: Profile, decks: int, found: tuple[Edge, ...]
+) -> tuple[str, TextTable, tuple[str, ...]]:
+    """Return title, table and paragraphs of the Guide to the House Edge."""
+    rows = tuple(
+        (
+            edge.offer.name
+            + ("" if edge.share is None else f" at {float(edge.share * 100):g} % Double Chance"),
+            edge.offer.terms,
+            f"{percent(edge.per_bet, 2)} %",
+        )
+        for edge in found
+    )
+    notes = [EXPLANATION, f"From {decks} decks, per bet made: every bet counts, odds are to 1."]
+    shares = sorted({edge.share for edge in found if edge.share is not None})
+    both = [[edge.per_bet for edge in found if edge.share == share] for share in shares]
+    if len(both) == 2:
+        low, high = sorted(sum(each, Fraction(0)) / len(each) for each in both)
+        notes.append(
+            f"The mean of Banco and Punto varies from {percent(low, 3)} % to {percent(high, 3)} % "
+            "with the Double Chance percentage that has been agreed."
+        )
+    title = f"{profile.title}: a players' guide to the house edge"
+    return title, TextTable(("Wager", "Pays", "House edge"), rows), tuple(notes)
+
+
+def guide_markdown(profile: Profile, decks: int, found: tuple[Edge, ...]) -> str:
+    """Return the Guide to the House Edge of a profile in Markdown."""
+    title, table, (first, *notes) = _guide(profile, decks, found)
+    return "\n\n".join((f"# {title}", first, table.markdown(), *notes)) + "\n"
+
+
+def guide_html(profile: Profile, decks: int, found: tuple[Edge, ...]) -> str:
+    """Return the Guide to the House Edge of a profile as a page of HTML."""
+    title, table, notes = _guide(profile, decks, found)
+    page = files("vision.commands.printing").joinpath("guide.html").read_text("utf-8")
+    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(page)
+    return template.render(title=title, table=table, paragraphs=notes)
+
+
+def figures_table(figures: Iterable[Figure]) -> TextTable:
+    """Return the figures that the rule sheets publish, ours, and where the two agree."""
+    rows = tuple(
+        (
+            f"sheet {figure.sheet}: {figure.what}",
+            f"{figure.published} %",
+            f"{percent(figure.ours.value, 4)} %",
+            figure.ours.words,
+            "; ".join(reading.words for reading in figure.agreeing) or "none that we tried",
+        )
+        for figure in figures
+    )
+    return TextTable(("figure", "published", "ours", "our convention", "they agree under"), rows)
+
+
+# --- explain --------------------------------------------------------------------------------------
+
+
+def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `explain` takes."""
+    add = parser.add_argument
+    add("cards", nargs="*", metavar="CARDS", help="cards in the order in which they left the "
+        'shoe, as in "9s 7d 4h Kc 2d"; or the two hands as they lie, Punto first, as in "9s 4h 2d '
+        '/ 7d Kc"')  # fmt: skip
+    add("--profile", default=DEFAULT, help="a packaged profile or the path of a .toml file")
+    add("--table", action="store_true", help="print the tableau")
+
+
+def explain(args: argparse.Namespace) -> None:
+    """Print the tableau, the explanation, or both; ConfigurationError."""
+    profile = load_profile(args.profile)
+    text = " ".join(args.cards).strip()
+    if not text and not args.table:
+        raise ConfigurationError(f"no cards given: {EXAMPLE}; or ask for --table")
+    if args.table:
+        for heading, *rows in tableau_rows(profile.rules.tableau):
+            print(TextTable(heading, tuple(rows)).text(), end="\n\n")
+    if not text:
+        return
+    explanation = explained(_dealt(text, profile), profile.rules)
+    print("\n".join(explanation.lines))
+    if explanation.outcome is not None:
+        paid = winning_wagers(explanation.outcome, profile.betting)
+        print("Pays: " + "; ".join(f"{wager.name} {wager.odds}" for wager in paid) + ".")
+
+
+def _dealt(text: str, profile: Profile) -> tuple[LaidCard, ...]:
+    try:
+        hands = [parse_cards(hand) for hand in text.split("/")]
+        _refuse_extra_copies([card for hand in hands for card in hand], profile.rules.decks)
+        if len(hands) == 1:
+            return dealt_in_order(hands[0])
+        if len(hands) > 2:
+            raise ValueError(f"there are {len(hands)} hands; a coup has two")
+        return dealt_to_hands(hands[0], hands[1], profile.rules.deal_order)
+    except ValueError as error:
+        raise ConfigurationError(f"CARDS: {error}; {EXAMPLE}") from error
+
+
+def _refuse_extra_copies(cards: list[Card], decks: int) -> None:
+    for card, copies in Counter(cards).items():
+        if copies > decks:
+            raise ValueError(f"{card} is there {copies} times, but {decks} decks hold {decks}")

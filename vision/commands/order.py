@@ -67,8 +67,8 @@ def _only_role(config: TableConfig, name: str) -> str:
 
     ConfigurationError where there are several.
     """
-    path = Path(config.orders.users) if config.orders.users else None
-    user = load_users(path).users.get(name) if path is not None and path.exists() else None
+    path = Path(config.orders.users)
+    user = load_users(path).users.get(name) if path.is_file() else None
     roles = () if user is None else user.roles
     if len(roles) > 1:
         raise ConfigurationError(f"--role: {name} has several; give one of {', '.join(roles)}")

@@ -28,9 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--annotate", type=Path, metavar="DIR", help="write each picture with its cards drawn on")
     words = "name a card only if its probability of error is at most this (default: %(default)s)"
     add("--bound", type=float, default=0.02, help=words)
-    add("--detector", type=Path, metavar="ONNX", help="another detector")
-    add("--classifier", type=Path, metavar="ONNX", help="another classifier")
-    add("--corners", type=Path, metavar="ONNX", help="another corner finder")
     add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
@@ -39,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
     if not 0 <= args.bound < 1:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     drawn = _targets(args.annotate, args.images) if args.annotate else {}
-    models = for_pictures(args.detector, args.classifier, args.corners, threads=args.threads)
+    models = for_pictures(threads=args.threads)
     bad: list[str] = []
     greys = GreyPictures()
     found = []
@@ -55,16 +52,10 @@ def run(args: argparse.Namespace) -> None:
             write_new(drawn[path], jpeg(annotate(image, cards), QUALITY))
         if args.json:
             height, width = image.shape[:2]
-            found.append(
-                {
-                    "image": str(path),
-                    "width": width,
-                    "height": height,
-                    "cards": [card.as_json() for card in cards],
-                }
-            )
+            shown = [card.as_json() for card in cards]
+            found.append({"image": str(path), "width": width, "height": height, "cards": shown})
         else:
-            print(f"{path}: {_words(cards)}")
+            print(f"{path}: {', '.join(map(_words, cards)) or 'no cards'}")
     if args.json:
         print(json.dumps(found, indent=1))
     if bad:
@@ -82,14 +73,9 @@ def counted(paths: Sequence[Path]) -> Iterator[Path]:
             print(f"\r[{bar:.<{BAR}}] {done}/{len(paths)} pictures", end=end, file=sys.stderr)
 
 
-def _words(cards: tuple[StillCard, ...]) -> str:
-    if not cards:
-        return "no cards"
-    return ", ".join(
-        f"{card.card or ('back' if card.as_json()['face'] == 'down' else 'unread')} "
-        f"({card.confidence:.2f})"
-        for card in cards
-    )
+def _words(card: StillCard) -> str:
+    name = card.card or ("back" if card.as_json()["face"] == "down" else "unread")
+    return f"{name} ({card.confidence:.2f})"
 
 
 def _opened(path: Path) -> Image:

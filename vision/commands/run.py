@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from vision.commands import needs_floor
 from vision.commands.printing.console import Console, LoggedConsole
 from vision.commands.printing.drawn_film import DrawnFilm
 from vision.config.errors import refuse_template
-from vision.config.table import TableConfig, load, with_source
+from vision.config.table import BrokerSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.counters import MetricsServer
 
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "for a file a new log beside it, named after the time of the run")  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
     logging_setup.set_up(json_lines=args.json_log)
     config = load(args.table)
@@ -47,48 +48,36 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("--fast: a live source runs in real time; leave --fast out")
     publish = not args.no_broker and config.broker.kind != "none"
     destinations = Destinations(args.log or _log(config, live=live), args.messages, publish=publish)
-    if args.draw is None:
-        return _run(args, config, destinations)
-    with DrawnFilm(args.draw, config) as film:
-        code = _run(args, config, destinations, film)
-    if film.failure is not None:
-        raise OutsideError(film.failure)
-    return code
-
-
-def _run(
-    args: argparse.Namespace,
-    config: TableConfig,
-    destinations: Destinations,
-    film: DrawnFilm | None = None,
-) -> int:
-    live = is_live(config.camera.source)
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
-    kind = _kind(config, publish=destinations.publish)
-    app = kind(config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
-    if film is not None:
-        app.show_to(film)
-    console.say(f"log: {destinations.log}")
-    broker = config.broker
-    if destinations.publish and broker.kind == "embedded":
-        # Only here: a table with a broker of its own, or none, does without the one of Python.
-        from vision.mqtt.embedded_broker import EmbeddedBroker  # noqa: PLC0415
-
-        with EmbeddedBroker(broker.port, broker.websocket_port):
-            return _watch(app, console)
-    return _watch(app, console)
-
-
-def _kind(config: TableConfig, *, publish: bool) -> type[TableReader]:
-    """Return the reader of a table, or one of two; ConfigurationError without the extra `floor`."""
-    if not (config.standby.servers and publish):
-        return TableReader
-    with needs_floor("[standby] servers"):
-        from vision.floor.pair.reader import PairReader  # noqa: PLC0415
-    return PairReader
+    kind: type[TableReader] = TableReader
+    if config.standby.servers and publish:
+        with needs_floor("[standby] servers"):
+            from vision.floor.pair.reader import PairReader  # noqa: PLC0415
+        kind = PairReader
+    film = None if args.draw is None else DrawnFilm(args.draw, config)
+    with film or nullcontext():
+        speed = 0.0 if args.fast else 1.0
+        app = kind(config, destinations, console, speed=speed, new_shoe=not live)
+        if film is not None:
+            app.show_to(film)
+        console.say(f"log: {destinations.log}")
+        with _broker(config.broker) if publish else nullcontext():
+            _watch(app, console)
+    if film is not None and film.failure is not None:
+        raise OutsideError(film.failure)
 
 
-def _watch(app: TableReader, console: Console) -> int:
+def _broker(settings: BrokerSection) -> AbstractContextManager[object]:
+    """Return what runs the broker while the table is read, where it is not another program."""
+    if settings.kind != "embedded":
+        return nullcontext()
+    # Only here: a table with a broker of its own, or none, does without the one of Python.
+    from vision.mqtt.embedded_broker import EmbeddedBroker  # noqa: PLC0415
+
+    return EmbeddedBroker(settings.port, settings.websocket_port)
+
+
+def _watch(app: TableReader, console: Console) -> None:
     config = app.config
     labels = {"site": config.site, "table": config.table}
     try:
@@ -101,7 +90,6 @@ def _watch(app: TableReader, console: Console) -> int:
             console.say(f"not everything was sent: {app.complaint}")
     if app.messages_failure:
         raise OutsideError(app.messages_failure)
-    return 0
 
 
 def _log(config: TableConfig, *, live: bool) -> Path:

@@ -67,7 +67,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         return declared
 
     words = "add a user; the file is made if there is none"
-    _declare_add(declare("add", _add, words, "as it is to stand in the log"))
+    adding = declare("add", _add, words, "as it is to stand in the log")
+    add, roles = adding.add_argument, get_args(RoleName)
+    add("--role", action="append", required=True, choices=roles, help="may be repeated")
+    add("--key", type=Path, metavar="F", help="where the secret goes (NAME.key)")
+    add = adding.add_mutually_exclusive_group().add_argument
+    words = "a desk: vouches for others in these roles"
+    add("--may-act-for", action="store_true", help=words)
+    words = "no key of one's own: speaks through a desk"
+    add("--through-desk", action="store_true", help=words)
     declare("password", _password, "set the password by which a user logs in",
             "whose; asked for twice, or one line of input")  # fmt: skip
     words = "set up the codes of a telephone (TOTP), which log-ins then ask for"
@@ -75,60 +83,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     second.add_argument("--remove", action="store_true", help="take it away")
     declare("unlock", _unlock, "unlock a name that was locked after wrong passwords", "who")
     declare("list", _list, "list the users, their roles, and how they log in")
-    _declare_review(declare("review", _review, "report from the logs when each name was last used"))
+    words = "report from the logs when each name was last used"
+    add = declare("review", _review, words).add_argument
+    add("logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables")
+    words = "a name not used for so long is dormant (%(default)s)"
+    add("--dormant-days", type=int, default=DORMANT_DAYS, metavar="N", help=words)
     declare("sessions", _sessions, "list who is logged in, since when and from where")
     declare("log-out", _log_out, "end the sessions of somebody, or of everybody",
             "who; everybody without a name", "?")  # fmt: skip
     declare("remove", _remove, "remove a user, at once on running readers", "who")
 
 
-def _declare_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--role", action="append", required=True, choices=get_args(RoleName), help="may be repeated"
-    )
-    parser.add_argument("--key", type=Path, metavar="F", help="where the secret goes (NAME.key)")
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--may-act-for", action="store_true", help="a desk: vouches for others in these roles"
-    )
-    kind.add_argument(
-        "--through-desk", action="store_true", help="no key of one's own: speaks through a desk"
-    )
-
-
-def _declare_review(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables")
-    words = "a name not used for so long is dormant (%(default)s)"
-    add("--dormant-days", type=int, default=DORMANT_DAYS, metavar="N", help=words)
-
-
 def _add(args: argparse.Namespace) -> None:
     with locked(args.file):
         users = load_users(args.file) if args.file.exists() else Users()
-        _add_to(users, args)
-
-
-def _add_to(users: Users, args: argparse.Namespace) -> None:
-    roles = tuple(dict.fromkeys(args.role))
-    if args.through_desk:
-        if args.key is not None:
-            raise ConfigurationError("--key: a user --through-desk has none; leave one of them out")
-        save_users(args.file, users.with_user(args.name, User(roles=roles)))
-        print(f"{args.file}: {args.name} may speak through a desk as {', '.join(roles)}")
-        return
-    credential = Credential.new(args.name)
-    user = User(roles=roles, key=credential.public, may_act_for=args.may_act_for)
-    users = users.with_user(args.name, user)
-    path = args.key or args.file.with_name(f"{_file_name(args.name)}.key")
-    credential.save(path)
-    try:
-        save_users(args.file, users)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+        roles = tuple(dict.fromkeys(args.role))
+        if args.through_desk:
+            if args.key is not None:
+                raise ConfigurationError(
+                    "--key: a user --through-desk has none; leave one of them out"
+                )
+            save_users(args.file, users.with_user(args.name, User(roles=roles)))
+            print(f"{args.file}: {args.name} may speak through a desk as {', '.join(roles)}")
+            return
+        credential = Credential.new(args.name)
+        user = User(roles=roles, key=credential.public, may_act_for=args.may_act_for)
+        users = users.with_user(args.name, user)
+        path = args.key or _key_of(args)
+        credential.save(path)
+        try:
+            save_users(args.file, users)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
     print(f"{args.file}: {args.name} may speak as {', '.join(roles)}")
     print(f"{path}: the secret; hand it over and keep no copy. It is the only one")
+
+
+def _key_of(args: argparse.Namespace) -> Path:
+    """Return where the secret key goes; ConfigurationError where no file can have that name."""
+    name: str = args.name
+    if "/" in name or "\0" in name or name.startswith((".", "-")):
+        raise ConfigurationError(
+            f"'{name}': not a valid file name; name the secret key's file with --key"
+        )
+    file: Path = args.file
+    return file.with_name(f"{name}.key")
 
 
 def _list(args: argparse.Namespace) -> None:
@@ -136,14 +136,11 @@ def _list(args: argparse.Namespace) -> None:
     for name, user in load_users(args.file).users.items():
         how = "vouches for others as" if user.may_act_for else "speaks as"
         through = "" if user.key else " through a desk"
-        print(f"{name} {how} {', '.join(user.roles)}{through}{_log_in(accounts.get(name))}")
-
-
-def _log_in(account: PasswordEntry | None) -> str:
-    if account is None or not account.hash:
-        return ""
-    since = f" of {_day(account.since / 1000)}" if account.since else ""
-    return f"; password{since}{', second factor' if account.secret else ''}"
+        account, log_in = accounts.get(name), ""
+        if account is not None and account.hash:
+            since = f" of {_moment(account.since / 1000)[:10]}" if account.since else ""
+            log_in = f"; password{since}{', second factor' if account.secret else ''}"
+        print(f"{name} {how} {', '.join(user.roles)}{through}{log_in}")
 
 
 def _sessions(args: argparse.Namespace) -> None:
@@ -175,7 +172,9 @@ def _second_factor(args: argparse.Namespace) -> None:
     secret = new_secret()
     segno.make(address_of(args.name, secret)).terminal(compact=True)
     print(f"Scan it with an app for codes (TOTP), or type the secret in: {secret}")
-    code = _asked_line("The code that it shows: ").replace(" ", "")
+    if sys.stdin.isatty():
+        print("The code that it shows: ", end="", flush=True)
+    code = sys.stdin.readline().strip().replace(" ", "")
     if not code.isascii() or not step_of(secret, code, time.time()):
         raise ConfigurationError(
             "the code is wrong or has expired; compare the clocks of the telephone and of this "
@@ -202,35 +201,20 @@ def _password(args: argparse.Namespace) -> None:
         raise ConfigurationError(
             f"'{args.name}' is not a person of {args.file}; shoe-reader users list shows them"
         )
-    password = _asked()
+    if sys.stdin.isatty():
+        password = getpass.getpass("Password: ")
+        if getpass.getpass("Once more: ") != password:
+            raise ConfigurationError("the two passwords differ; nothing was changed")
+    else:
+        password = sys.stdin.readline().rstrip("\n")
     path = _passwords(args)
     save_password(path, args.name, password)
     print(f"{path}: {args.name} has a new password; sessions of the old one have ended")
 
 
-def _asked() -> str:
-    """Return a password typed twice, or a line of input where nobody types."""
-    if not sys.stdin.isatty():
-        return sys.stdin.readline().rstrip("\n")
-    password = getpass.getpass("Password: ")
-    if getpass.getpass("Once more: ") != password:
-        raise ConfigurationError("the two passwords differ; nothing was changed")
-    return password
-
-
-def _asked_line(prompt: str) -> str:
-    if sys.stdin.isatty():
-        print(prompt, end="", flush=True)
-    return sys.stdin.readline().strip()
-
-
 def _folder(args: argparse.Namespace) -> Path:
     given: Path | None = args.folder
     return given or _passwords(args).parent
-
-
-def _day(at_s: float) -> str:
-    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d")
 
 
 def _moment(at_s: float) -> str:
@@ -254,15 +238,6 @@ def _remove(args: argparse.Namespace) -> None:
     print(f"{args.file}: {args.name} is removed")
 
 
-def _file_name(name: str) -> str:
-    """Return a name that can be a file's; ConfigurationError when it cannot."""
-    if "/" in name or "\0" in name or name.startswith((".", "-")):
-        raise ConfigurationError(
-            f"'{name}': not a valid file name; name the secret key's file with --key"
-        )
-    return name
-
-
 def _review(args: argparse.Namespace) -> None:
     review = AccessReview()
     for path in args.logs:
@@ -272,8 +247,9 @@ def _review(args: argparse.Namespace) -> None:
     print(f"by {len(args.logs)} of the tables' logs, which begin {_time(review.begins)}")
     for name, user in users.items():
         use = review.of(name)
-        roles = ", ".join(user.roles)
-        print(f"{name} ({roles}): {_use(use)}{_dormant(use, now, args.dormant_days)}")
+        # Not used for so many days, or since it is a user if that is later.
+        dormant = max(use.last, use.since) < now - args.dormant_days * DAY_MS
+        print(f"{name} ({', '.join(user.roles)}): {_use(use)}{'; DORMANT' * dormant}")
     for name, use in sorted(review.uses.items()):
         if name not in users:
             print(f"{name}: is no user; removed {_time(use.removed)}; {_use(use)}")
@@ -283,11 +259,6 @@ def _use(use: Use) -> str:
     refused = f" ({use.refused} refused since)" if use.refused else ""
     since = f"user since {_time(use.since)}; " if use.since else ""
     return f"{since}log-in {_time(use.logged_in)}{refused}; order {_time(use.ordered)}"
-
-
-def _dormant(use: Use, now: int, days: int) -> str:
-    """Say that a name was not used for so many days, or since it is a user if that is later."""
-    return "; DORMANT" if max(use.last, use.since) < now - days * DAY_MS else ""
 
 
 def _time(at: int) -> str:

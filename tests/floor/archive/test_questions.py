@@ -14,7 +14,7 @@ from tests.floor.archive.month import BAD_TABLE, WORN_TABLE, PlayedTable
 from tests.floor.archive.postgres import FOLDERS, Postgres
 from tests.floor.archive.wrong_shoe import LOOKS, MOST_COUPS, coups_until_alarm
 from vision.cli import main
-from vision.commands.archive import KINDS
+from vision.commands.floor import KINDS
 from vision.errors import ConfigurationError
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of, fit, rate

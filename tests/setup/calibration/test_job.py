@@ -10,7 +10,7 @@ import pytest
 from tests.setup.calibration.sheets import lying, on_table
 from vision.config.table import load
 from vision.errors import ConfigurationError
-from vision.setup.calibration.job import Calibration, CalibrationRequest
+from vision.setup.calibration.job import Calibration
 
 POINTS = ((160, 60, 0, 0), (1120, 60, 1100, 0), (1220, 680, 1100, 640), (60, 680, 0, 640))
 MARKS = {
@@ -26,14 +26,12 @@ def test_calibration_reports_in_lines_and_prints_nothing(
     picture = tmp_path / "picture.png"
     cv2.imwrite(str(picture), on_table(lying(500, 300, 0)))
     lines: list[str] = []
-    request = CalibrationRequest(
-        tmp_path / "new.toml", pictures=[picture], points=POINTS, marks=MARKS
+    calibration = Calibration(
+        tmp_path / "new.toml", lines.append, pictures=[picture], points=POINTS, marks=MARKS
     )
-    calibration = Calibration(request, lines.append)
-    found = calibration.find()
-    calibration.draw(found)
+    view, found = calibration.find()
     assert not calibration.target.exists()
-    calibration.write(found, calibration.target)
+    calibration.write(view, found, calibration.target)
     assert len(load(calibration.target).view.slots_mm) == 6
     assert (tmp_path / "new-calibration.jpg").exists()
     assert lines[0].startswith("plane: 4 points")
@@ -43,6 +41,6 @@ def test_calibration_reports_in_lines_and_prints_nothing(
 
 def test_calibration_from_nothing_names_the_ways(tmp_path: Path) -> None:
     """A request must say what the plane is found from."""
-    calibration = Calibration(CalibrationRequest(tmp_path / "new.toml"), lambda _: None)
+    calibration = Calibration(tmp_path / "new.toml", lambda _: None)
     with pytest.raises(ConfigurationError, match="pictures of the sheet"):
         calibration.find()

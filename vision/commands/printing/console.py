@@ -1,4 +1,4 @@
-"""Print a run: a line for each coup and alert, and a line of progress on a terminal."""
+"""What commands print with: the lines of a run, tables, and what a log is held against."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from vision.audit.verify import Trust
 from vision.errors import OutsideError
 from vision.game.coup.fault_table import KINDS
-from vision.game.events import Winner
 from vision.game.outputs import (
     AlertChanged,
     AlertState,
     CoupResult,
-    Hand,
     Ignored,
     Output,
     Replied,
@@ -32,7 +31,6 @@ from vision.wire.session import Step
 
 log = logging.getLogger(__name__)
 
-NAMES = {Winner.PUNTO: "Punto", Winner.BANCO: "Banco", Winner.EGALITE: "Egalite"}
 PROGRESS_EVERY_S = 0.25  # seconds; faster than people read only costs time
 
 
@@ -131,21 +129,36 @@ def coup_line(result: CoupResult) -> str:
     elif result.winner is None:
         verdict = f"held ({result.why})"
     else:
-        verdict = NAMES[result.winner]
-    points = f"{_points(result.punto)}:{_points(result.banco)}"
+        verdict = result.winner.value.capitalize()
+    both = (result.punto, result.banco)
+    points = ":".join("-" if hand.points is None else str(hand.points) for hand in both)
+    punto, banco = (" ".join(str(card or "??") for card in hand.cards) for hand in both)
     marks = [] if result.state is not ResultState.CORRECTED else [f"revision {result.revision}"]
     marks += ["natural"] if result.punto.natural or result.banco.natural else []
     marks += result.faults
-    hands = f"Punto {_cards(result.punto):<9}  Banco {_cards(result.banco):<9}"
+    hands = f"Punto {punto:<9}  Banco {banco:<9}"
     return f"coup {result.coup:>3}  {verdict:<14} {points}  {hands}  {', '.join(marks)}".rstrip()
 
 
-def _points(hand: Hand) -> str:
-    return "-" if hand.points is None else str(hand.points)
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A heading and rows of words, the first column left, the others right."""
 
+    heading: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
-def _cards(hand: Hand) -> str:
-    return " ".join("??" if card is None else str(card) for card in hand.cards)
+    def text(self) -> str:
+        """Return the table in columns, for a terminal."""
+        lines = (self.heading, *self.rows)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        signs = ["<", *">" * (len(widths) - 1)]
+        form = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=True))
+        return "\n".join(form.format(*line).rstrip() for line in lines)
+
+    def markdown(self) -> str:
+        """Return the table in Markdown."""
+        rule = (":--", *("--:" for _ in self.heading[1:]))
+        return "\n".join(f"| {' | '.join(line)} |" for line in (self.heading, rule, *self.rows))
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,9 @@ written so far can be played.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 import av
@@ -22,7 +21,7 @@ from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import taken
 from vision.game.outputs import Output
-from vision.sight.drawing import Colour, Drawing, SightView, output_words
+from vision.sight.drawing import Drawing, SightView, output_words
 from vision.sight.geometry.plane import Frame, Image
 from vision.wire.session import Step
 
@@ -54,19 +53,31 @@ class DrawnFilm:
         self._said: list[Output] = []
         self._began: int | None = None
         self._last = -1
-        self._container: OutputContainer | None = None
-        self._stream: VideoStream | None = None
+        self._opened: tuple[OutputContainer, VideoStream] | None = None
         self.failure: str | None = None
-        _check_codec()
+        if CODEC not in av.codecs_available:
+            raise OutsideError(
+                f"--draw: this PyAV was built without {CODEC}; install the wheel that its project "
+                "publishes: pip install --force-reinstall av"
+            )
         self._file = _new_file(path)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        """End the film, so that it can be played."""
+        try:
+            if self._opened is not None:
+                container, stream = self._opened
+                if self.failure is None:
+                    container.mux(stream.encode(None))
+                container.close()
+            self._file.close()
+        except (OSError, FFmpegError) as error:
+            self.failure = self.failure or f"{self._path}: cannot be ended: {error}"
+        if self._opened is None:
+            self._path.unlink(missing_ok=True)
 
     def take(self, step: Step) -> None:
         """Take what a step came to; it is said with the next picture."""
@@ -78,9 +89,15 @@ class DrawnFilm:
         if self.failure is not None or frame.at - self._began <= self._last:
             return
         self._last = frame.at - self._began
-        picture = self._drawing(frame, seen, self._lines())
+        said, self._said = self._said, []
+        lines = [line for output in said for line in output_words(output)]
+        picture = self._drawing(frame, seen, lines)
         try:
-            self._write(picture)
+            self._opened = self._opened or self._open(picture.shape[1], picture.shape[0])
+            image = av.VideoFrame.from_ndarray(picture, format="bgr24")
+            image.pts, image.time_base = self._last, TICK
+            container, stream = self._opened
+            container.mux(stream.encode(image))
         except (OSError, FFmpegError) as error:
             self.failure = (
                 f"{self._path}: the film ends {self._last / 1000:.1f} s after its beginning, "
@@ -88,52 +105,15 @@ class DrawnFilm:
                 "room. The table was read on without it"
             )
 
-    def close(self) -> None:
-        """End the film, so that it can be played."""
-        try:
-            if self._stream is not None and self._container is not None:
-                if self.failure is None:
-                    self._mux(self._stream.encode(None))
-                self._container.close()
-            self._file.close()
-        except (OSError, FFmpegError) as error:
-            self.failure = self.failure or f"{self._path}: cannot be ended: {error}"
-        if self._stream is None:
-            self._path.unlink(missing_ok=True)
-
-    def _lines(self) -> list[tuple[str, Colour]]:
-        said, self._said = self._said, []
-        return [line for output in said for line in output_words(output)]
-
-    def _write(self, picture: Image) -> None:
-        if self._stream is None:
-            self._stream = self._open(picture.shape[1], picture.shape[0])
-        image = av.VideoFrame.from_ndarray(picture, format="bgr24")
-        image.pts, image.time_base = self._last, TICK
-        self._mux(self._stream.encode(image))
-
-    def _open(self, width: int, height: int) -> VideoStream:
-        self._container = av.open(self._file, "w", format="mp4", options=MUXER)
+    def _open(self, width: int, height: int) -> tuple[OutputContainer, VideoStream]:
+        container = av.open(self._file, "w", format="mp4", options=MUXER)
         rate = Fraction(self._fps).limit_denominator(1000)
-        stream = self._container.add_stream(CODEC, rate=rate, options=OPTIONS)
+        stream = container.add_stream(CODEC, rate=rate, options=OPTIONS)
         assert isinstance(stream, VideoStream)  # noqa: S101  # the codec is one of video
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         stream.codec_context.time_base = TICK
         stream.codec_context.gop_size = max(1, round(FRAGMENT_S * self._fps))
-        return stream
-
-    def _mux(self, packets: Iterable[av.Packet[VideoStream]]) -> None:
-        assert self._container is not None  # noqa: S101
-        for packet in packets:
-            self._container.mux(packet)
-
-
-def _check_codec() -> None:
-    if CODEC not in av.codecs_available:
-        raise OutsideError(
-            f"--draw: this PyAV was built without {CODEC}; install the wheel that its project "
-            "publishes: pip install --force-reinstall av"
-        )
+        return container, stream
 
 
 def _new_file(path: Path) -> IO[bytes]:

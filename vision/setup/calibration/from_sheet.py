@@ -6,7 +6,7 @@ The fit is judged: an OutsideError says what to do where it is not good enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -62,7 +62,7 @@ def find(image: Image, *, name: str = "", scale: float = 1.0) -> Thing:
     corners, numbers, _, markers = cv2.aruco.CharucoDetector(board()).detectBoard(grey)
     seen = 0 if markers is None else len(markers)
     if corners is None or numbers is None or len(corners) < LEAST_CORNERS:
-        raise NotSeenError(_why(grey, seen, 0 if corners is None else len(corners)))
+        raise NotSeenError(_why_unseen(grey, seen, 0 if corners is None else len(corners)))
     grid = np.asarray(board().getChessboardCorners(), np.float64)[numbers.ravel(), :2] * scale
     if np.linalg.svd(grid - grid.mean(axis=0), compute_uv=False)[1] < SQUARE_MM:
         raise NotSeenError("too little of the sheet is in sight: a single row; uncover it")
@@ -70,7 +70,7 @@ def find(image: Image, *, name: str = "", scale: float = 1.0) -> Thing:
     return Thing(grid, corners.reshape(-1, 2).astype(np.float64) + 0.5, name)
 
 
-def _why(grey: NDArray[np.integer | np.floating], markers: int, corners: int) -> str:
+def _why_unseen(grey: NDArray[np.integer | np.floating], markers: int, corners: int) -> str:
     total = COLUMNS * ROWS // 2
     if markers:
         return (
@@ -149,41 +149,51 @@ class Sheets:
         if not self.things:
             raise OutsideError("\n".join(self.failures) or "no pictures of the sheet")
         height, width = self.images[0].shape[:2]
-        things = [_straight(thing, lens) for thing in self.things]
-        fitted = fit(things, (width, height), lenses=_lenses(len(things)) if fit_lens else 0)
-        self._judge(fitted)
-        plane = Homography(fitted.plane.matrix, lens) if lens else fitted.plane
-        used = f"{len(self.things)} of {len(self.images)} pictures"
-        words = [f"sheet: found in {used}", *self.failures, lens_words(plane, (width, height))]
-        words.append(
-            f"plane: misfit {_rms(fitted.misfit_mm):.2f} mm, "
-            f"worst picture {fitted.misfit_mm.max():.2f} mm"
+        things = (
+            self.things
+            if lens is None
+            else [
+                replace(thing, seen_px=lens.straighten(thing.seen_px).astype(np.float64))
+                for thing in self.things
+            ]
         )
-        outlines = tuple(_outline(thing) for thing in self.things)
+        # The fullest lens model (an index of LENSES) that so many pictures can determine.
+        fullest = 1 if len(things) < 4 else 2 if len(things) < 6 else 3
+        fitted = fit(things, (width, height), lenses=fullest if fit_lens else 0)
+        self._judge(misfit := fitted.misfit_mm)
+        plane = Homography(fitted.plane.matrix, lens) if lens else fitted.plane
+        words = (
+            f"sheet: found in {len(self.things)} of {len(self.images)} pictures",
+            *self.failures,
+            lens_words(plane, (width, height)),
+            f"plane: misfit {_rms(misfit):.2f} mm, worst picture {misfit.max():.2f} mm",
+        )
+        hulls = (cv2.convexHull(thing.seen_px.astype(np.float32)) for thing in self.things)
+        outlines = tuple(np.asarray(hull, np.float32)[:, 0] for hull in hulls)
         layout = empty(self.images) if len(self.images) >= 3 else None
-        return FoundPlane(plane, self.images[0], tuple(words), fitted, layout, outlines)
+        return FoundPlane(plane, self.images[0], words, fitted, layout, outlines)
 
-    def _judge(self, fitted: PlaneFit) -> None:
-        worst = int(fitted.misfit_mm.argmax())
-        if fitted.misfit_mm[worst] <= MOST_MISFIT_MM:
+    def _judge(self, misfit_mm: Vector) -> None:
+        worst = int(misfit_mm.argmax())
+        if misfit_mm[worst] <= MOST_MISFIT_MM:
             return
         what = "lies flat on the table, and that the camera did not move between the pictures"
         if len(self.things) == 1:
             what = "lies flat on the table, without waves or folds"
         raise OutsideError(
-            f"{self.things[worst].name}: the sheet's corners are {fitted.misfit_mm[worst]:.1f} mm "
+            f"{self.things[worst].name}: the sheet's corners are {misfit_mm[worst]:.1f} mm "
             f"off a flat table ({MOST_MISFIT_MM:g} mm is the limit): check that the sheet {what}; "
             "take the picture again, or leave it out"
         )
 
-
-def from_pictures(
-    paths: Sequence[Path], sheets: Sheets, lens: Lens | None, *, fit_lens: bool
-) -> FoundPlane:
-    """Return the plane from pictures of the sheet; ConfigurationError where a file is none."""
-    for path in paths:
-        sheets.add(open_picture(path), str(path))
-    return sheets.found(lens, fit_lens=fit_lens)
+    def lies_still(self, thing: Thing, before: Thing | None) -> bool:
+        """Whether a sheet lies where it lay at the look before, and lay at no place before that."""
+        if before is None or thing.seen_px.shape != before.seen_px.shape:
+            return False
+        moved = np.linalg.norm(thing.seen_px - before.seen_px, axis=1).max()
+        middle = thing.seen_px.mean(axis=0)
+        away = (np.linalg.norm(middle - known.seen_px.mean(axis=0)) for known in self.things)
+        return bool(moved < STILL_PX) and all(far > NEW_PLACE_PX for far in away)
 
 
 def from_source(camera: CameraSection, sheets: Sheets, report: Callable[[str], None]) -> None:
@@ -205,7 +215,7 @@ def from_source(camera: CameraSection, sheets: Sheets, report: Callable[[str], N
         except NotSeenError as error:
             before, why = None, str(error)
             continue
-        if _moved(thing, before) < STILL_PX and _is_new(thing, sheets.things):
+        if sheets.lies_still(thing, before):
             sheets.things.append(thing)
             sheets.images.append(image)
             report(f"  place {len(sheets.things)}: {len(thing.form_mm)} corners ({name})")
@@ -285,32 +295,6 @@ def lens_words(plane: Homography, size: tuple[int, int]) -> str:
         f"lens: k1 {lens.k1:.4f}, k2 {lens.k2:.4f}, p1 {lens.p1:.4f}, p2 {lens.p2:.4f} for "
         f"{lens.focal_px:.0f} px; moves the picture's corners by {off:.0f} px"
     )
-
-
-def _lenses(pictures: int) -> int:
-    """Return the fullest lens model (an index of LENSES) that so many pictures can determine."""
-    return 1 if pictures < 4 else 2 if pictures < 6 else 3
-
-
-def _straight(thing: Thing, lens: Lens | None) -> Thing:
-    if lens is None:
-        return thing
-    return Thing(thing.form_mm, lens.straighten(thing.seen_px).astype(np.float64), thing.name)
-
-
-def _outline(thing: Thing) -> Points:
-    return np.asarray(cv2.convexHull(thing.seen_px.astype(np.float32)), np.float32)[:, 0]
-
-
-def _moved(thing: Thing, other: Thing | None) -> float:
-    if other is None or thing.seen_px.shape != other.seen_px.shape:
-        return float("inf")
-    return float(np.linalg.norm(thing.seen_px - other.seen_px, axis=1).max())
-
-
-def _is_new(thing: Thing, known: Sequence[Thing]) -> bool:
-    middle = thing.seen_px.mean(axis=0)
-    return all(np.linalg.norm(middle - t.seen_px.mean(axis=0)) > NEW_PLACE_PX for t in known)
 
 
 def _rms(values: Vector) -> float:

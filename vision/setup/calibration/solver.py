@@ -82,11 +82,6 @@ class Rigid:
         moved = self.turn * (xy[..., 0] + 1j * xy[..., 1]) + self.shift
         return np.stack([moved.real, moved.imag], axis=-1)
 
-    def matrix(self) -> Vector:
-        """Return the same as a 3 x 3 matrix."""
-        c, s = self.turn.real, self.turn.imag
-        return np.array([[c, -s, self.shift.real], [s, c, self.shift.imag], [0, 0, 1]])
-
 
 def rigid(points: ArrayLike, target: ArrayLike) -> Rigid:
     """Return the turn and shift that bring points (n x 2) best onto others, without scaling."""
@@ -98,7 +93,8 @@ def rigid(points: ArrayLike, target: ArrayLike) -> Rigid:
 
 def in_frame(plane: Homography, frame: Rigid) -> Homography:
     """Return the plane with its millimetres turned and shifted."""
-    return Homography(frame.matrix() @ plane.matrix, plane.lens)
+    (c, s), (x, y) = ((each.real, each.imag) for each in (frame.turn, frame.shift))
+    return Homography(np.array([[c, -s, x], [s, c, y], [0, 0, 1]]) @ plane.matrix, plane.lens)
 
 
 def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -> PlaneFit:
@@ -112,14 +108,15 @@ def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -
     values = problems[0].first_guess()
     found: list[tuple[float, int, Vector]] = []
     for i, problem in enumerate(problems):
-        values = problem.solve(problem.widened(values))
-        if not problem.folds(values):
+        start = problem.widened(values)
+        values = least_squares(problem.off, start, method="lm", x_scale="jac").x
+        lens = problem.lens(values)
+        if lens is None or not lens.folds(size):
             found.append((problem.score(values), i, values))
     _, kept, values = min(found, key=lambda solution: solution[0])
     # The uncertainty must not rest on a perfect lens only because no lens could be fitted.
     sure = max(kept, min(1, len(problems) - 1))
-    plane, misfit = problems[kept].outcome(values)
-    return PlaneFit(plane, misfit, problems[sure], problems[sure].widened(values))
+    return PlaneFit(*problems[kept].outcome(values), problems[sure], problems[sure].widened(values))
 
 
 class _Problem:
@@ -129,6 +126,8 @@ class _Problem:
         self._things = things
         self._size = size
         self._names = names
+        width, height = size
+        self._to_pixels = np.array([[width, 0, width / 2], [0, width, height / 2], [0, 0, 1.0]])
         self._form = np.concatenate([thing.form_mm for thing in things]) / UNIT_MM
         self._seen = np.concatenate([thing.seen_px for thing in things])
         self._which = np.repeat(np.arange(len(things)), [len(t.form_mm) for t in things])
@@ -140,22 +139,15 @@ class _Problem:
         """Return the lens that these figures stand for."""
         if not self._names:
             return None
-        factors: dict[str, Any] = dict(
-            zip(self._names, values[8 : self._head].tolist(), strict=True)
-        )
+        factors: dict[str, Any] = dict(zip(self._names, values[8:].tolist(), strict=False))
         width, height = self._size
         return Lens(float(width), (width / 2, height / 2), **factors)
 
     def plane(self, values: Vector) -> Homography:
         """Return the plane that these figures stand for."""
         shrink = np.diag([1 / UNIT_MM, 1 / UNIT_MM, 1.0])
-        there = self._to_pixels() @ np.append(values[:8], 1.0).reshape(3, 3) @ shrink
+        there = self._to_pixels @ np.append(values[:8], 1.0).reshape(3, 3) @ shrink
         return Homography(np.linalg.inv(there), self.lens(values))
-
-    def folds(self, values: Vector) -> bool:
-        """Whether these figures describe no lens."""
-        lens = self.lens(values)
-        return lens is not None and lens.folds(self._size)
 
     def outcome(self, values: Vector) -> tuple[Homography, Vector]:
         """Return the plane, and the root mean square misfit of each thing in mm."""
@@ -166,15 +158,15 @@ class _Problem:
 
     def spread(self, values: Vector) -> NDArray[np.float64]:
         """Return the covariance of the figures, from the misfit in the picture."""
-        residual = self._off(values)
-        pull = approx_fprime(values, self._off)
+        residual = self.off(values)
+        pull = approx_fprime(values, self.off)
         free = max(1, len(residual) - self.count)
         variance = float(residual @ residual) / free + CORNER_NOISE_PX**2
         return np.asarray(np.linalg.pinv(pull.T @ pull) * variance, np.float64)
 
     def score(self, values: Vector) -> float:
         """Return the Bayesian information criterion of a solution; less is better."""
-        residual = self._off(values)
+        residual = self.off(values)
         mean = float(residual @ residual) / len(residual) + CORNER_NOISE_PX**2
         return len(residual) * float(np.log(mean)) + self.count * float(np.log(len(residual)))
 
@@ -186,7 +178,7 @@ class _Problem:
         first = self._things[0]
         frame = rigid(plane.to_mm(first.seen_px), first.form_mm)
         plane = in_frame(plane, frame)
-        matrix = np.linalg.inv(self._to_pixels()) @ np.linalg.inv(plane.matrix)
+        matrix = np.linalg.inv(self._to_pixels) @ np.linalg.inv(plane.matrix)
         matrix = matrix @ np.diag([UNIT_MM, UNIT_MM, 1.0])
         values = [*(matrix / matrix[2, 2]).ravel()[:8].tolist(), *(0.0 for _ in self._names)]
         for thing in self._things[1:]:
@@ -199,11 +191,6 @@ class _Problem:
         more = self.count - len(values)
         return np.insert(values, self._head - more, np.zeros(more))
 
-    def solve(self, values: Vector) -> Vector:
-        """Minimise the sum of squares, from `values`."""
-        found = least_squares(self._off, values, method="lm", x_scale="jac")
-        return np.asarray(found.x, np.float64)
-
     def _places(self, values: Vector) -> Vector:
         """Return where the points of all things lie, in units of the plane."""
         rest = np.vstack([np.zeros((1, 3)), values[self._head :].reshape(-1, 3)])[self._which]
@@ -211,19 +198,14 @@ class _Problem:
         x, y = self._form.T
         return np.column_stack([cos * x - sin * y + rest[:, 1], sin * x + cos * y + rest[:, 2]])
 
-    def _off(self, values: Vector) -> Vector:
+    def off(self, values: Vector) -> Vector:
         """Return the residuals: seen minus predicted positions, px, flat and sign reversed."""
         matrix = np.append(values[:8], 1.0).reshape(3, 3)
-        places = self._places(values)
-        lifted = places @ matrix[:, :2].T + matrix[:, 2]
+        lifted = self._places(values) @ matrix[:, :2].T + matrix[:, 2]
         straight = lifted[:, :2] / lifted[:, 2:] * self._size[0] + np.array(self._size) / 2
         lens = self.lens(values)
         seen = straight if lens is None else lens.bend(straight)
         return np.asarray((seen - self._seen).ravel(), np.float64)
-
-    def _to_pixels(self) -> Vector:
-        width, height = self._size
-        return np.array([[width, 0, width / 2], [0, width, height / 2], [0, 0, 1.0]])
 
 
 def upright(plane: Homography, size: Size) -> Homography:

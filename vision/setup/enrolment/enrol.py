@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import cv2
@@ -85,7 +85,7 @@ def measure(captured: Captured, classifier: Classifier) -> Measured:
     return Measured(Deck(faces, backs, np.array(alike)), margins(log_p, cards), misread)
 
 
-def _views(rng: np.random.Generator, group: NDArray[np.uint8]) -> list[Image]:
+def _views(rng: Rng, group: NDArray[np.uint8]) -> list[Image]:
     """Return views of one card, its crops taken in turn."""
     return [plain_view(rng, group[number % len(group)]) for number in range(VIEWS)]
 
@@ -147,13 +147,14 @@ def closest(found: NDArray[np.float64], count: int) -> tuple[CardPair, ...]:
 
 def too_alike(found: NDArray[np.float64], bound: float) -> tuple[CardPair, ...]:
     """Return the pairs between which a still card could not be read at an error of `bound`."""
-    least = -math.log(bound)
-    return tuple(pair for pair in closest(found, FACES * FACES) if pair.margin < least)
+    pairs = closest(found, FACES * FACES)
+    return tuple(pair for pair in pairs if pair.margin < -math.log(bound))
 
 
 def sheet(pairs: Sequence[CardPair], faces: NDArray[np.uint8], bound: float) -> Image:
     """Return a picture of pairs side by side, each with its margin and the margin it needs."""
     width, height = SHOWN_PX
+    needed = -math.log(bound)
     cell_w, cell_h = 2 * width + 36, height + 52
     rows = max(1, -(-len(pairs) // COLUMNS))
     picture = np.full((rows * cell_h, COLUMNS * cell_w, 3), 64, np.uint8)
@@ -163,9 +164,8 @@ def sheet(pairs: Sequence[CardPair], faces: NDArray[np.uint8], bound: float) -> 
             shown = cv2.resize(faces[card.index], SHOWN_PX, interpolation=cv2.INTER_CUBIC)
             left = x + side * (width + 8)
             picture[y : y + height, left : left + width] = shown
-        short = pair.margin < -math.log(bound)
-        words = f"{pair.first} {pair.second}  {pair.margin:.1f} of {-math.log(bound):.1f}"
-        colour = (90, 90, 255) if short else (235, 235, 235)
+        words = f"{pair.first} {pair.second}  {pair.margin:.1f} of {needed:.1f}"
+        colour = (90, 90, 255) if pair.margin < needed else (235, 235, 235)
         cv2.putText(picture, words, (x, y - 12), cv2.FONT_HERSHEY_SIMPLEX, 0.62, colour, 1, 16)
     return picture
 
@@ -243,7 +243,6 @@ PAIRS_SHOWN, PAIRS_NAMED = 9, 5
 # A message lists at most this many cards or pairs: about one line of a terminal.
 NAMED_AT_MOST = 12
 
-Report = Callable[[str], None]
 # Answers which card a showing is, `None` to leave it out; the text gives the reader's guess.
 Ask = Callable[[str, Showing], Card | None]
 
@@ -257,18 +256,16 @@ class Enrolled:
     why: str
 
 
+@dataclass(slots=True, eq=False)
 class Watch:
     """Looks at pictures for a gatherer, and reports what is still missing whenever that changes."""
 
-    def __init__(
-        self, models: ModelSet, view: TableView, camera: CameraSection, report: Report
-    ) -> None:
-        self._models = models
-        self._view = view
-        self._camera = camera
-        self._report = report
-        self._reported = ""
-        self.gatherer = Gatherer()
+    models: ModelSet
+    view: TableView
+    camera: CameraSection
+    report: Callable[[str], None]
+    gatherer: Gatherer = field(default_factory=Gatherer)
+    _reported: str = ""
 
     @property
     def complete(self) -> bool:
@@ -277,32 +274,27 @@ class Watch:
 
     def see(self, frame: Frame) -> None:
         """Look at one picture; ConfigurationError where it is not of the calibrated size."""
-        self._camera.check_size(frame)
-        faces: list[tuple[tuple[float, float], Image]] = []
-        backs: list[Image] = []
-        for found in self._models.detector(frame.image):
-            pose, misfit = self._view.locate(found.quad)
+        self.camera.check_size(frame)
+        places: list[tuple[float, float]] = []
+        crops: dict[Kind, list[Image]] = {Kind.FACE: [], Kind.BACK: []}
+        for found in self.models.detector(frame.image):
+            pose, misfit = self.view.locate(found.quad)
             if found.kind is Kind.CUT or misfit > MISFIT_MM:
                 continue
-            crop = rectify(frame.image, self._view.quad_px(pose), CROP_SIZE)
-            if found.kind is Kind.BACK:
-                backs.append(crop)
-            else:
-                faces.append((pose.centre, crop))
-        self.gatherer.see(self._sightings(faces), backs)
+            crops[found.kind].append(rectify(frame.image, self.view.quad_px(pose), CROP_SIZE))
+            if found.kind is Kind.FACE:
+                places.append(pose.centre)
+        faces = crops[Kind.FACE]
+        looks = self.models.classifier.of_crops(faces) if faces else ()
+        seen = [
+            Sighting(place, crop, look.log_p, look.readable)
+            for place, crop, look in zip(places, faces, looks, strict=True)
+        ]
+        self.gatherer.see(seen, crops[Kind.BACK])
         words = progress(self.gatherer)
         if words != self._reported:
             self._reported = words
-            self._report(words)
-
-    def _sightings(self, faces: list[tuple[tuple[float, float], Image]]) -> list[Sighting]:
-        if not faces:
-            return []
-        looks = self._models.classifier.of_crops([crop for _, crop in faces])
-        return [
-            Sighting(place, crop, look.log_p, look.readable)
-            for (place, crop), look in zip(faces, looks, strict=True)
-        ]
+            self.report(words)
 
 
 def progress(gatherer: Gatherer) -> str:
@@ -361,10 +353,10 @@ def enrol(captured: Captured, models: ModelSet, *, bound: float, out: Path) -> E
 
 def not_armed_because(margins: NDArray[np.float64], bound: float) -> str:
     """Return which pairs are too alike to be read at a bound of error, "" where none is."""
+    needed = f"needed {-math.log(bound):.1f}"
     alike = too_alike(margins, bound)
-    needed = -math.log(bound)
-    words = f"too alike under this lamp (margin {{:.1f}}, needed {needed:.1f})"
-    return named([f"{pair} are {words.format(pair.margin)}" for pair in alike], "; ")
+    words = [f"{p} are too alike under this lamp (margin {p.margin:.1f}, {needed})" for p in alike]
+    return named(words, "; ")
 
 
 def pairs_path(out: Path) -> Path:

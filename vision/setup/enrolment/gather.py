@@ -185,16 +185,17 @@ class Gatherer:
         While a card is missing, one that was shown twice may have been taken for another.
         """
         names, missing = self.names(), self.missing
-        possible = {*missing, *self.conflicts()}
-        for number, showing in enumerate(self._showings if missing else ()):
+        if not missing:
+            return None
+        possible, twice = {*missing, *self.conflicts()}, self.shown_twice()
+        for number, showing in enumerate(self._showings):
             guess = showing.guess()
             if number in names or showing.left_out or guess is None:
                 continue
             if {guess[0], guess[2]} & possible:
                 return showing
-        twice = [number for number in names if names[number] in self.shown_twice()]
-        unasked = [i for i in twice if self._showings[i].named is None]
-        return self._showings[unasked[0]] if missing and unasked else None
+        again = (self._showings[number] for number, card in names.items() if card in twice)
+        return next((showing for showing in again if showing.named is None), None)
 
     def shown_twice(self) -> tuple[Card, ...]:
         """Return the cards that more than one showing is named as."""
@@ -206,13 +207,12 @@ class Gatherer:
         names = self.names()
         for number, other in enumerate(self._showings):
             unnamed = number not in names and not other.left_out
-            alike = other is showing or (
+            if other is showing or (
                 unnamed
                 and not other.beside(showing)
                 and other.guess() == showing.guess()
                 and likeness(other.crops[0], showing.crops[0]) >= ALIKE
-            )
-            if alike:
+            ):
                 other.named, other.left_out = card, card is None
 
     # --- what was captured -----------------------------------------------------------------------

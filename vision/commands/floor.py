@@ -1,4 +1,4 @@
-"""Keep the archive of all tables (`floor archive`), and ask it (`floor report`)."""
+"""The commands of `shoe-reader floor`: keep and ask the archive of all tables, read films again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -19,9 +20,8 @@ from vision import logging_setup
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
 from vision.commands import Run, actions_of
-from vision.commands.printing.console import add_trust, trust_of, unbroken
-from vision.commands.printing.odds_tables import TextTable
-from vision.config.table import TableConfig, load
+from vision.commands.printing.console import TextTable, add_trust, trust_of, unbroken
+from vision.config.table import ArchiveSection, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.floor.archive.consumer import Consumer
 from vision.floor.archive.database import ARCHIVE_HELP, forget_term, open_named, prune
@@ -29,7 +29,7 @@ from vision.floor.archive.hook import Hook, hook_target
 from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.questions import ask, asked_of
 from vision.floor.archive.writer import Writer
-from vision.mqtt.endpoint import Endpoint, endpoint_of
+from vision.mqtt.endpoint import endpoint_of
 from vision.storage.anchors import term_check
 from vision.storage.log_reader import read_log
 
@@ -38,7 +38,7 @@ PRUNE_EVERY_S = 3600.0
 FAULTS_SHOWN = 50  # of an archive that is not as the logs say; the count is printed too
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     declare_action = actions_of(parser)
 
@@ -75,61 +75,46 @@ def _serve(args: argparse.Namespace) -> None:
         for each in configs
         if each.standby.servers
     }
+    if config.broker.kind == "none":
+        raise ConfigurationError(
+            "[broker] kind is 'none', but an archive listens to a broker; name the house's"
+        )
     engine, shown = open_named(args.archive or config.archive.address, create=True)
-
-    endpoint = _endpoint(config)
+    endpoint = endpoint_of(config.broker, config.archive)
     consumer = Consumer(endpoint, config.site, Writer(engine, pairs), name=shown)
-    hook = _hook(engine, config, args)
-    keep_days = config.archive.keep_days if args.days is None else args.days
-    pruner = _pruner(engine, keep_days)
+    hook = _hook(engine, config.archive, args)
+    over = threading.Event()
+    days = config.archive.keep_days if args.days is None else args.days
+    if days:
+        threading.Thread(target=_prune_on, args=(engine, days, over), daemon=True).start()
     print(f"archive: {shown}, of all tables of {config.site} at {endpoint}", flush=True)
     if hook is not None:
         hook.start()
     try:
         consumer.run(hook.wake if hook is not None else lambda: None)
     finally:
-        pruner.set()
+        over.set()
         if hook is not None:
             hook.stop()
 
 
-def _endpoint(config: TableConfig) -> Endpoint:
-    if config.broker.kind == "none":
-        raise ConfigurationError(
-            "[broker] kind is 'none', but an archive listens to a broker; name the house's"
-        )
-    return endpoint_of(config.broker, config.archive)
-
-
-def _hook(engine: Engine, config: TableConfig, args: argparse.Namespace) -> Hook | None:
-
-    own = config.archive
+def _hook(engine: Engine, own: ArchiveSection, args: argparse.Namespace) -> Hook | None:
     url = args.hook if args.hook is not None else own.hook
     if not url:
         return None
     secret = os.environ.get(own.hook_secret_env or "SHOE_READER_HOOK_SECRET", "")
-    return Hook(
-        engine, hook_target(url, secret, as_cloudevents=args.cloudevents or own.cloudevents)
-    )
+    as_cloudevents = args.cloudevents or own.cloudevents
+    return Hook(engine, hook_target(url, secret, as_cloudevents=as_cloudevents))
 
 
-def _pruner(engine: Engine, days: int) -> threading.Event:
+def _prune_on(engine: Engine, days: int, over: threading.Event) -> None:
     """Delete what is old, now and every hour until the event is set."""
-    over = threading.Event()
-    if days:
-        thread = threading.Thread(target=_prune_on, args=(engine, days, over.wait), daemon=True)
-        thread.start()
-    return over
-
-
-def _prune_on(engine: Engine, days: int, wait: Callable[[float], bool]) -> None:
-
     while True:
         try:
             prune(engine, days, now_ms())
         except OutsideError as error:
             logging.getLogger(__name__).warning("nothing is deleted: %s", error)
-        if wait(PRUNE_EVERY_S):
+        if over.wait(PRUNE_EVERY_S):
             return
 
 
@@ -233,3 +218,44 @@ def report(args: argparse.Namespace) -> None:
     print(f"{answer.title}\n\n{TextTable(answer.columns, cells).text()}\n")
     for note in answer.notes:
         print(note)
+
+
+def add_reread_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add = parser.add_argument
+    add("recordings", nargs="+", metavar="RECORDING", help="a film, or its fsspec address")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for what comes of it")
+    add("--table", type=Path, metavar="F", help="table file of all of them, or a folder of such")
+    add("--evening", type=Path, metavar="F", help="what was said then: a log, an export or a "
+        "messages file, or a folder of such")  # fmt: skip
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--workers", type=int, default=0, metavar="N", help="so many processes here")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="the workers of a Dask scheduler")
+    add("--tls", nargs=3, metavar=("CA", "CERTIFICATE", "KEY"),
+        help="with what a scheduler on other machines is met: three PEM files")  # fmt: skip
+
+
+def reread(args: argparse.Namespace) -> None:
+    """Read them; OutsideError where one could not be read, after all the others were."""
+    # Only here: the models and Dask take seconds, and the archive does without them.
+    from vision.floor.reread import cluster, job  # noqa: PLC0415
+
+    progress = job.Progress()
+    found_in = job.recordings(args.recordings, args.table, args.evening)
+    with ExitStack() as closing:
+        pool: cluster.Pool = cluster.here
+        if args.scheduler:
+            pool = cluster.Cluster(cluster.scheduler_at(args.scheduler, args.tls))
+        elif args.workers > 0:
+            pool = cluster.Cluster(cluster.own_workers(args.workers, closing))
+        found = job.Rereading(args.out, pool, progress).run(found_in)
+    job.write_report(args.out, found, progress.core_s)
+    for each in found:
+        print(job.summary(each))
+    print(f"{progress.line()}; {args.out / 'report.html'}")
+    unread = [each.recording.name for each in found if each.error]
+    if unread:
+        raise OutsideError(
+            f"not read: {', '.join(unread)}; what was read is kept: remove the cause above and "
+            "repeat the command"
+        )

@@ -61,20 +61,13 @@ async def answered(make: Callable[..., Any], *args: object) -> Response:
 
 
 def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusalError)  # noqa: S101
+    if not isinstance(error, RefusalError):
+        error = RefusalError(400 if isinstance(error, ConfigurationError) else 503, str(error))
     answer = JSONResponse({"why": str(error), **error.more}, error.status)
     answer.headers["Cache-Control"] = "no-store"
     if error.retry_s:
         answer.headers["Retry-After"] = str(round(error.retry_s))
     return answer
-
-
-def _wrong(request: Request, error: Exception) -> Response:
-    return _refused(request, RefusalError(400, str(error)))
-
-
-def _away(request: Request, error: Exception) -> Response:
-    return _refused(request, RefusalError(503, str(error)))
 
 
 def _failed(request: Request, error: Exception) -> Response:
@@ -85,8 +78,8 @@ def _failed(request: Request, error: Exception) -> Response:
 
 HANDLERS: Mapping[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {
     RefusalError: _refused,
-    ConfigurationError: _wrong,
-    OutsideError: _away,
+    ConfigurationError: _refused,
+    OutsideError: _refused,
     Exception: _failed,
 }
 

@@ -1,5 +1,8 @@
 """The public side of the board: the results pages, and what the public may know of a table.
 
+Server-sent events take the changes of a feed to a browser. Those that were not fetched yet are
+merged by key, which bounds what a browser that has stopped reading can cost.
+
 A browser can ask for the files of `pages` and for the events of a table by its name, and for
 nothing else. `FIELDS` lists what is let through, so that a field added to the contract stays inside
 until somebody decides that it may go out; names of staff, reasons, faults and counts of the cards
@@ -8,20 +11,22 @@ left never do. The feed behind these pages keeps nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
-from vision.board.stream import Stream
+from vision.board.table_state import Update
 from vision.wire.form import Payload
 
 # Streams of public boards at once. The rest of the connections (`server.IN_ALL`) is left to
@@ -102,6 +107,96 @@ class SafeHeaders:
         await self._app(scope, receive, send_safely)
 
 
+# --- server-sent events ---
+
+# Seconds between two ticks; the pages show a table as silent after some missed ones. Shorter costs
+# traffic of every open page.
+TICK_S = 1.0
+# Keys that changed and were not fetched after which the connection is closed; the browser connects
+# again and begins with the whole state.
+BEHIND = 5000
+
+
+class _Viewer:
+    """One browser: the changes that were not sent to it yet, the newest of each key only."""
+
+    def __init__(self, tables: Iterable[str]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._tables = frozenset(tables)
+        self._changes: dict[tuple[str, str], Update] = {}
+        self._news = asyncio.Event()
+
+    def hear(self, update: Update) -> None:
+        """Take a change; called from the feed's thread."""
+        if update.table in self._tables:
+            self._loop.call_soon_threadsafe(self._add, update)
+
+    def _add(self, update: Update) -> None:
+        self._changes[update.table, update.key] = update
+        self._news.set()
+
+    async def changes(self) -> list[Update]:
+        """Return the changes; wait for them until the next tick at most."""
+        try:
+            await asyncio.wait_for(self._news.wait(), TICK_S)
+        except TimeoutError:
+            return []
+        self._news.clear()
+        changes, self._changes = list(self._changes.values()), {}
+        return changes
+
+
+def stream(
+    request: Request,
+    feed: Feed,
+    facts: TableFacts,
+    open_still: Callable[[], bool],
+    may_hear: Callable[[Update], bool] = lambda _: True,
+) -> StreamingResponse:
+    """Return server-sent events for a browser: the state of its tables, then each change.
+
+    The tables are those of `facts`, which the board itself says of them. A tick each second proves
+    that the connection stands, and has the age of each table's last message. It ends when
+    `open_still` returns False. A HEAD request gets no events: they would hold up the connection.
+    """
+
+    def updates(changes: Iterable[Update]) -> str:
+        return "".join(_event("update", one.text) for one in changes if may_hear(one))
+
+    def tick() -> str:
+        silent = {table: round(feed.silent_s(table), 1) for table in facts}
+        return _event("tick", json.dumps({"link": feed.connected, "silent_s": silent}))
+
+    async def events() -> AsyncIterator[str]:
+        viewer = _Viewer(facts)
+        state = feed.subscribe(viewer.hear, tuple(facts))
+        try:
+            yield "retry: 1000\n\n" + _event("reset", json.dumps(facts)) + tick()
+            yield updates(state)
+            sent_s = time.monotonic()
+            while request.method == "GET" and open_still():
+                changes = await viewer.changes()
+                if len(changes) > BEHIND:
+                    return
+                text = updates(changes)
+                if time.monotonic() - sent_s >= TICK_S / 2:
+                    text, sent_s = text + tick(), time.monotonic()
+                if text:
+                    yield text
+        finally:
+            feed.unsubscribe(viewer.hear)
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+
+
+def _event(kind: str, data: str) -> str:
+    return f"event: {kind}\ndata: {data}\n\n"
+
+
+# --- pages ---
+
+
 def page(name: str) -> Answer:
     """Return an answer with a page."""
     content = files("vision.board").joinpath("html", name).read_bytes()
@@ -133,12 +228,12 @@ def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -
             return PlainTextResponse("no such table", 404)
         if feed.listeners >= STREAMS:
             return PlainTextResponse("too many boards are open", 503, {"Retry-After": "5"})
-        stream = Stream(feed, (table,), facts=facts)
-        return stream.response(request.method, lambda: not stopping())
+        return stream(request, feed, {table: facts[table]}, lambda: not stopping())
 
     async def tables(_request: Request) -> Response:
-        names = [{"table": name, "title": facts[name]["title"]} for name in feed.tables]
-        return Response(json.dumps(names), media_type="application/json")
+        return JSONResponse(
+            [{"table": name, "title": facts[name]["title"]} for name in feed.tables]
+        )
 
     async def board(request: Request) -> Response:
         if request.path_params["table"] not in feed.tables:

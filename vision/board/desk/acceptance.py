@@ -14,7 +14,7 @@ from starlette.routing import Route
 from vision.board.answers import RefusalError
 from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
-from vision.board.records import Records
+from vision.board.orders import Records
 from vision.board.rights import MAY_ALLOW, MAY_SEE
 from vision.errors import OutsideError
 from vision.record.facts import Fact

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vision.board.feed import Feed
 from vision.board.orders import Order, Orders
 from vision.board.table_state import MEDIA
 from vision.wire.commands import RANGE_LIMIT, REPLAY
@@ -237,12 +236,12 @@ class Backfill:
     Requests are signed as orders are, because only then do pictures come too.
     """
 
-    def __init__(self, feed: Feed, history: History, orders: Orders) -> None:
-        self._feed = feed
+    def __init__(self, history: History, orders: Orders) -> None:
         self._history = history
         self._orders = orders
-        self._known = dict.fromkeys(feed.tables, 0)
-        self._asked = dict.fromkeys(feed.tables, 0)
+        self._feed = orders.feed
+        self._known = dict.fromkeys(self._feed.tables, 0)
+        self._asked = dict.fromkeys(self._feed.tables, 0)
 
     def look(self) -> None:
         """Ask where the link was lost and came back; to be called every half second or so."""
@@ -260,9 +259,7 @@ class Backfill:
     def _ask(self, table: str, newest: int) -> None:
         known = self._known[table] if self._known[table] <= newest else 0
         oldest = max(known, newest - LOOK_BACK) + 1
-        last = newest
-        while last >= oldest:
+        for last in range(newest, oldest - 1, -RANGE_LIMIT):
             first = max(oldest, last - RANGE_LIMIT + 1)
             wanted = {"first": first, "last": last, "by": self._orders.name}
             self._orders.send(Order(table, REPLAY, wanted))
-            last = first - 1

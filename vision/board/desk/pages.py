@@ -8,7 +8,7 @@ import io
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,12 @@ from starlette.routing import Route
 from vision.access.command_gate import NEEDED, VOUCHERS
 from vision.board.answers import OneAtATime, RefusalError
 from vision.board.desk.history import History
-from vision.board.feed import Feed
 from vision.board.login.identity import NICE, Claim, NotKnownError, Throttle
 from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
-from vision.board.orders import Order, Orders, Second
-from vision.board.records import Records
+from vision.board.orders import Order, Second
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
-from vision.board.stream import Stream
-from vision.board.web import TableFacts
+from vision.board.web import TableFacts, stream
 from vision.errors import ShoeReaderError
 from vision.record.facts import Fact, Medium
 from vision.wire.commands import RefusedError
@@ -53,25 +50,17 @@ Exporter = Callable[[str, str, int, Path], object]
 NO_ANSWER = "no answer from the table; look at its state before you give the order again"
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the desks hear, look back on, order and record by."""
-
-    feed: Feed
-    orders: Orders
-    records: Records
-    history: History
-
-
 class DeskPages:
     """The pages of people who are logged in, and the answers to their requests."""
 
-    def __init__(self, login: LoginPages, parts: Parts, exporter: Exporter) -> None:
+    def __init__(self, login: LoginPages, history: History, exporter: Exporter) -> None:
         """Prepare; `exporter` writes the archive of a coup, OutsideError when it cannot."""
         self._exporter = exporter
         self._login = login
-        self._feed, self._history = parts.feed, parts.history
-        self._orders, self._records = parts.orders, parts.records
+        self._history = history
+        self._records = login.records
+        self._orders = login.records.orders
+        self._feed = login.records.orders.feed
         self._given = Throttle(*ORDERS_OF_A_PERSON)
         # One archive at a time: each folds a shoe of a log, on the processors that serve all pages.
         self._exports = OneAtATime("exports", nice=NICE)
@@ -97,17 +86,12 @@ class DeskPages:
 
     def _events(self, facts: TableFacts, stopping: Callable[[], bool]) -> Any:
         async def events(request: Request, session: Session) -> Response:
-            stream = Stream(
-                self._feed,
-                self._feed.tables,
-                facts=facts,
-                may_hear=lambda update: may_hear(session.role, update),
-            )
             # An open page is no sign of its person: it does not keep the session from ending.
-            return stream.response(
-                request.method,
-                lambda: not stopping() and self._login.session(request, touch=False) is session,
-            )
+            def open_still() -> bool:
+                return not stopping() and self._login.session(request, touch=False) is session
+
+            hears = partial(may_hear, session.role)
+            return stream(request, self._feed, facts, open_still, hears)
 
         return events
 
@@ -117,9 +101,8 @@ class DeskPages:
             raise RefusalError(404, "there is no such table or order")
         if session.role not in MAY_ORDER[name]:
             raise RefusalError(403, f"{name} is not for the role {session.role}")
-        if not self._given.allows(session.name):
+        if not self._given.take(session.name):
             raise RefusalError(429, "too many orders at once; wait a moment")
-        self._given.count(session.name)
         fields = dict(request.state.fields)
         try:
             second = await self._second(fields.pop("second", None), request, session)
@@ -147,7 +130,9 @@ class DeskPages:
         claim = Claim.read(claimed if isinstance(claimed, dict) else {})
         if claim.name == session.name:
             raise NotKnownError(403, "the second person must be another one")
-        role = next((role for role in self._login.roles(claim.name) if role in VOUCHERS), "")
+        role = next(
+            (role for role in self._login.accounts.roles(claim.name) if role in VOUCHERS), ""
+        )
         claim = replace(claim, role=claim.role or role)
         role = await self._login.identify(claim, request)
         if role not in VOUCHERS:

@@ -22,7 +22,6 @@ from vision.board.answers import RefusalError
 from vision.board.desk.table_editor import TableEditor
 from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
-from vision.board.records import Records
 from vision.board.rights import MAY_SEE
 from vision.record.facts import Fact
 
@@ -56,14 +55,12 @@ Handler = Callable[[TableEditor, Request, Session], Any]
 class SetupPages:
     """The set-up pages of the tables whose files are on this machine."""
 
-    def __init__(
-        self, login: LoginPages, editors: Mapping[str, TableEditor], records: Records
-    ) -> None:
+    def __init__(self, login: LoginPages, editors: Mapping[str, TableEditor]) -> None:
         self._login = login
         self._editors = dict(editors)
-        self._records = records
+        self._records = login.records
         self._jobs = {table: Job() for table in editors}
-        self._looks = Looks(records, Fact.LIVE_VIEW_SEEN, again_s=LOOKED_FOR_S)
+        self._looks = Looks(login.records, Fact.LIVE_VIEW_SEEN, again_s=LOOKED_FOR_S)
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages and of their requests."""

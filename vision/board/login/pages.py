@@ -16,9 +16,7 @@ from starlette.routing import Route
 
 from vision.board.answers import RefusalError, answered, read_json
 from vision.board.login.identity import KNOWN_S, Claim, Identities
-from vision.board.login.passwords import PasswordBook
 from vision.board.login.sessions import Session, Sessions
-from vision.board.records import Records
 from vision.board.rights import HOME
 from vision.board.web import Answer, page
 from vision.config.table import BoardSection
@@ -35,20 +33,12 @@ Guarded = Callable[[Request, Session], Any]
 class LoginPages:
     """Logs people in and out, and answers requests only in the roles that may send them."""
 
-    def __init__(
-        self,
-        accounts: PasswordBook,
-        sessions: Sessions,
-        identities: Identities,
-        *,
-        recorder: Records,
-        address: BoardSection,
-    ) -> None:
-        """Prepare; `recorder` keeps each log-in and log-out."""
-        self._accounts = accounts
-        self._sessions = sessions
+    def __init__(self, identities: Identities, sessions: Sessions, address: BoardSection) -> None:
+        """Prepare; the records of the identities keep each log-in and log-out."""
+        self.accounts = identities.accounts
+        self.records = identities.records
         self._identities = identities
-        self._record = recorder
+        self._sessions = sessions
         self._secure = address.is_private
         self._own = address.public_url.rstrip("/")
         start = "__Host-" if self._secure else ""
@@ -67,16 +57,12 @@ class LoginPages:
         """Return the session of a request, None where it has ended or the role was taken away."""
         token = request.cookies.get(self._cookie, "")
         session = self._sessions.find(token, touch=touch)
-        if session is None or session.role not in self._accounts.roles(session.name):
+        if session is None or session.role not in self.accounts.roles(session.name):
             return None
-        if session.proof != self._accounts.proof(session.name):
+        if session.proof != self.accounts.proof(session.name):
             self._sessions.end(token, "the password or the second factor has changed")
             return None
         return session
-
-    def roles(self, name: str) -> tuple[str, ...]:
-        """Return the roles in which a person may be logged in."""
-        return self._accounts.roles(name)
 
     async def identify(self, claim: Claim, request: Request) -> str:
         """Return the role in which a claim holds; NotKnownError, recorded where it is a failure."""
@@ -138,47 +124,32 @@ class LoginPages:
             raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
 
     def _let_in(self, name: str, role: str, request: Request) -> Response:
-        self._record.order("sign_in", {"by": name, "role": role, "accepted": True})
+        self.records.order("sign_in", {"by": name, "role": role, "accepted": True})
         address = request.client.host if request.client else ""
-        proof = self._accounts.proof(name)
+        proof = self.accounts.proof(name)
         token, session = self._sessions.open(name, role, proof=proof, address=address)
-        answer = JSONResponse(self._about(session), headers={"Cache-Control": "no-store"})
+        answer = JSONResponse(self._me(request, session), headers={"Cache-Control": "no-store"})
         self._set_cookie(answer, self._cookie, token, None)
-        self._set_cookie(
-            answer, self._device_cookie, self._identities.new_device(name), round(KNOWN_S)
-        )
+        device = self._identities.devices.cookie(name)
+        self._set_cookie(answer, self._device_cookie, device, round(KNOWN_S))
         return answer
 
     def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None) -> None:
         answer.set_cookie(
-            name,
-            value,
-            max_age=max_age,
-            httponly=True,
-            secure=self._secure,
-            samesite="strict",
-            path="/",
+            name, value, max_age, path="/", secure=self._secure, httponly=True, samesite="strict"
         )
 
     async def _log_out(self, request: Request, session: Session) -> Response:
         self._sessions.close(request.cookies.get(self._cookie, ""))
         try:
-            self._record.order("sign_out", session.who)
+            self.records.order("sign_out", session.who)
         except OutsideError as error:
-            raise RefusalError(
-                503, f"you are logged out, but it is not recorded: {error}"
-            ) from error
+            why = f"you are logged out, but it is not recorded: {error}"
+            raise RefusalError(503, why) from error
         answer = JSONResponse({})
         answer.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
         return answer
 
-    async def _me(self, _request: Request, session: Session) -> dict[str, Any]:
-        return self._about(session)
-
-    def _about(self, session: Session) -> dict[str, Any]:
-        return {
-            "name": session.name,
-            "role": session.role,
-            "csrf": session.csrf,
-            "home": HOME[session.role],
-        }
+    def _me(self, _request: Request, session: Session) -> dict[str, Any]:
+        name, role = session.name, session.role
+        return {"name": name, "role": role, "csrf": session.csrf, "home": HOME[role]}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from vision.board.records import Records
+from vision.board.orders import Records
 from vision.errors import OutsideError
 from vision.files import is_private, locked, stamp, write_json
 from vision.record.facts import Fact

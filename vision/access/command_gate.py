@@ -9,7 +9,6 @@ both, signed with a key of their own or, where they gave their password at a des
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,9 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from vision.access.users import User, Users, load_users
 from vision.clock import CLOCK
@@ -60,11 +56,6 @@ NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 SIGNATURE = re.compile(r"[0-9a-f]{128}")
 HOUSE = "house"
-
-NO_USERS = (
-    "this reader takes no orders, because no users file is set up; make one with shoe-reader users "
-    "add, and name it in [orders] users"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +172,10 @@ class Gate:
     def _check_proof(self, name: str, fields: Fields) -> User:
         """Return the user whose key signed the fields."""
         if self._file is None:
-            raise RefusedError(NO_USERS)
+            raise RefusedError(
+                "this reader takes no orders, because no users file is set up; make one with "
+                "shoe-reader users add, and name it in [orders] users"
+            )
         try:
             self.users = self._file.now()
         except ConfigurationError as error:
@@ -295,12 +289,11 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
         if not entry:
             return f"was signed by {fields['key']!r}, who was no user then"
         topic = f"{session.stream.prefix}cmd/{name}"
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(json.loads(entry)["key"]))
-        key.verify(bytes.fromhex(fields["sig"]), signed_text(topic, fields))
+        user = User.model_validate_json(entry)
+        if not user.signed(signed_text(topic, fields), fields["sig"]):
+            return "does not bear the signature of the key that counted then"
         event = event_from_json(content["event"])
         ordered = read_command(name, fields, event.at)
-    except InvalidSignature:
-        return "does not bear the signature of the key that counted then"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"is not one that can be signed ({error})"
     return "" if ordered == event else "is not what was done"

@@ -58,6 +58,7 @@ class Feed:
         """
         self._recorder = recorder
         self.prefixes = dict(prefixes)
+        self.tables = tuple(prefixes)
         self._tables = {prefix: table for table, prefix in prefixes.items()}
         self._states = {table: TableState(table, reduce) for table in prefixes}
         self._heard_s = dict.fromkeys(prefixes, time.monotonic())
@@ -84,11 +85,6 @@ class Feed:
         """Disconnect from the broker."""
         for link in self._links:
             link.stop()
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The names of the tables."""
-        return tuple(self._states)
 
     def publish(self, table: str, topic: str, data: bytes) -> None:
         """Send a message to a table; lost while the broker is away, so wait for an answer."""

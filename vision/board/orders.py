@@ -229,16 +229,10 @@ class Records:
     def _send_due(self, table: str) -> None:
         """Send what is due to a table, the oldest first, and no more than it takes at once.
 
-        Without a broker it stays due.
+        Without a broker it stays due; else it is due again when it was not answered for a while.
         """
-        for order in self._claimed(table) if self._feed.connected else ():
-            try:
-                self.orders.send(order)
-            except RefusedError as error:
-                self._note_refusal(order.ref, str(error))
-
-    def _claimed(self, table: str) -> list[Order]:
-        """Return what is due, which is due to nobody else until it was not answered for a while."""
+        if not self._feed.connected:
+            return
         now_s = time.monotonic()
         with self._mutex:
             found = self._store.execute(
@@ -253,7 +247,11 @@ class Records:
             ]
             self._due_s.update((order.ref, now_s + RETRY_S) for order in orders)
             self._out.update(order.ref for order in orders)
-        return orders
+        for order in orders:
+            try:
+                self.orders.send(order)
+            except RefusedError as error:
+                self._note_refusal(order.ref, str(error))
 
     def _hear(self, ref: str, answer: Mapping[str, Any]) -> None:
         if ref not in self._due_s:

@@ -3,6 +3,9 @@
 Server-sent events take the changes of a feed to a browser. Those that were not fetched yet are
 merged by key, which bounds what a browser that has stopped reading can cost.
 
+Whatever makes an answer may raise: a refusal is a `RefusalError`, what cannot be done a
+ShoeReaderError, and anything else a defect of the program.
+
 A browser can ask for the files of `pages` and for the events of a table by its name, and for
 nothing else. `FIELDS` lists what is let through, so that a field added to the contract stays inside
 until somebody decides that it may go out; names of staff, reasons, faults and counts of the cards
@@ -13,10 +16,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, NoReturn
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -27,6 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
 from vision.board.table_state import Update
+from vision.errors import ConfigurationError, OutsideError
 from vision.wire.form import Payload
 
 # Streams of public boards at once. The rest of the connections (`server.IN_ALL`) is left to
@@ -85,26 +91,99 @@ Answer = Callable[[Request], Awaitable[Response]]
 TableFacts = Mapping[str, Mapping[str, Any]]
 
 
-class SafeHeaders:
-    """Puts the headers that isolate a page from other sites on every answer."""
+def with_safe_headers(app: ASGIApp, *, tls: bool) -> ASGIApp:
+    """Return an application with headers on every answer that isolate a page from other sites.
 
-    def __init__(self, app: ASGIApp, *, tls: bool) -> None:
-        """Prepare; with `tls` browsers are told to come by no other way again."""
-        self._app = app
-        self._headers = {**HEADERS, **(OVER_TLS if tls else {})}
+    With `tls` browsers are told to come by no other way again.
+    """
+    added = {**HEADERS, **(OVER_TLS if tls else {})}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the headers added."""
-
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers[name] = value
+                headers.update(added)
                 headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
-        await self._app(scope, receive, send_safely)
+        await app(scope, receive, send_safely)
+
+    return answer
+
+
+# --- requests and refusals ---
+
+# Bytes of a request's body: an order, a log-in or the areas of a table. Longer ones count as empty.
+BODY_LIMIT = 16 * 1024
+# Seconds for a request's body, which is one packet. Shorter cuts off poor wireless links, longer
+# lets who sends nothing hold a connection.
+BODY_S = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class RefusalError(Exception):
+    """A request is refused with a status of HTTP and a reason; `more` goes with the answer.
+
+    `retry_s` is after how long the browser may try again, where that is told.
+    """
+
+    def __init__(self, status: int, why: str, *, retry_s: float = 0.0, **more: object) -> None:
+        super().__init__(why)
+        self.status = status
+        self.retry_s = retry_s
+        self.more = more
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, RefusalError):
+        error = RefusalError(400 if isinstance(error, ConfigurationError) else 503, str(error))
+    answer = JSONResponse({"why": str(error), **error.more}, error.status)
+    answer.headers["Cache-Control"] = "no-store"
+    if error.retry_s:
+        answer.headers["Retry-After"] = str(round(error.retry_s))
+    return answer
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    path, method = ascii(request.url.path), request.method
+    log.error("%s %s failed; this is a defect of the program", method, path, exc_info=error)
+    return PlainTextResponse("this failed; the log says why", 500)
+
+
+HANDLERS: Mapping[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {
+    RefusalError: _refused,
+    ConfigurationError: _refused,
+    OutsideError: _refused,
+    Exception: _failed,
+}
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request; empty where it is none, too long or too slow.
+
+    Numbers that JSON does not have (NaN, Infinity, those beyond a float) make it none.
+    """
+    body = b""
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > BODY_LIMIT:
+                    return {}
+        content = json.loads(body, parse_constant=_no_number, parse_float=_finite)
+    except (ValueError, RecursionError, TimeoutError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
 
 
 # --- server-sent events ---
@@ -212,11 +291,10 @@ def asset_routes(language: str) -> list[BaseRoute]:
 
     They answer for every path that no other route has.
     """
-
-    async def house(_request: Request) -> Response:
-        return JSONResponse({"language": language})
-
-    return [Route("/words/house.json", house), Mount("/", StaticFiles(packages=[PAGES]))]
+    return [
+        Route("/words/house.json", lambda _: JSONResponse({"language": language})),
+        Mount("/", StaticFiles(packages=[PAGES])),
+    ]
 
 
 def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vision import logging_setup
+from vision.board.desk.pages import NO_REPORTS, Reports
 from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed
-from vision.board.host.boards import NO_REPORTS, Boards, Reports, address_of
+from vision.board.host.boards import Boards, address_of
 from vision.commands import needs_floor
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import TableConfig, load

@@ -160,15 +160,10 @@ COUNTERS = {
 
 
 class Reader(Protocol):
-    """Holds the figures; both are replaced as a whole, never changed."""
+    """Holds the figures last published as `health`, and when that was by the monotonic clock."""
 
-    @property
-    def health(self) -> Mapping[str, object]:
-        """The figures last published as `health`."""
-
-    @property
-    def health_at_s(self) -> float:
-        """When that was, by the monotonic clock."""
+    health: dict[str, object]
+    health_at_s: float
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class History:
     """The shoes of some tables; safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._shoes: dict[str, OrderedDict[str, _Shoe]] = {}
+        self._shoes: dict[str, dict[str, _Shoe]] = {}
         self._replies: dict[str, OrderedDict[str, Payload]] = {}
         self._media: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._media_size = 0
@@ -78,13 +78,13 @@ class History:
     def shoes(self, table: str) -> list[dict[str, Any]]:
         """Return a summary of each shoe of a table, the newest first."""
         with self._mutex:
-            found = self._shoes.get(table, OrderedDict())
+            found = self._shoes.get(table, {})
             return [_summary(name, shoe) for name, shoe in reversed(found.items())]
 
     def shoe(self, table: str, name: str) -> dict[str, Any] | None:
         """Return everything of a shoe by coup, None where the shoe is not known."""
         with self._mutex:
-            shoe = self._shoes.get(table, OrderedDict()).get(name)
+            shoe = self._shoes.get(table, {}).get(name)
             return None if shoe is None else _whole(name, shoe)
 
     def replies(self, table: str) -> list[Payload]:
@@ -130,21 +130,15 @@ class History:
             shoe.pictures[str(payload.get("topic"))] = payload
 
     def _shoe(self, table: str, name: str) -> _Shoe:
-        shoes = self._shoes.setdefault(table, OrderedDict())
+        """Return a shoe; a new one may take the place of one that says little, or the oldest."""
+        shoes = self._shoes.setdefault(table, {})
         if name not in shoes:
+            if len(shoes) >= KEPT_SHOES:
+                sizes = {key: len(one.cards) + len(one.results) for key, one in shoes.items()}
+                slight = (key for key, size in sizes.items() if size < SLIGHT)
+                del shoes[next(slight, next(iter(shoes)))]
             shoes[name] = _Shoe()
-            if len(shoes) > KEPT_SHOES:
-                del shoes[self._dispensable(shoes)]
         return shoes[name]
-
-    @staticmethod
-    def _dispensable(shoes: OrderedDict[str, _Shoe]) -> str:
-        """Return the oldest shoe that says next to nothing, else the oldest; never the last."""
-        *older, _ = shoes
-        slight = (
-            name for name in older if len(shoes[name].cards) + len(shoes[name].results) < SLIGHT
-        )
-        return next(slight, older[0])
 
     def _keep_media(self, table: str, topic: str, data: bytes) -> None:
         old = self._media.pop((table, topic), b"")

@@ -18,11 +18,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from vision.board.answers import RefusalError
 from vision.board.desk.table_editor import TableEditor
 from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
 from vision.board.rights import MAY_SEE
+from vision.board.web import RefusalError
 from vision.record.facts import Fact
 
 ENGINEER = MAY_SEE["setup"]
@@ -96,12 +96,12 @@ class SetupPages:
         return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
-        done = editor.write(request.state.fields)
+        kept, before, after = editor.write(request.state.fields)
         words = "%s wrote the areas of %s, now %s; the old file is kept as %s"
-        log.info(words, session.name, editor.file, done.after, done.kept)
-        detail = f"sha256 {done.before} -> sha256 {done.after}"
+        log.info(words, session.name, editor.file, after, kept)
+        detail = f"sha256 {before} -> sha256 {after}"
         self._fact(Fact.TABLE_FILE_CHANGED, request, session, subject=editor.file, detail=detail)
-        return {"kept": done.kept}
+        return {"kept": kept}
 
     def _fact(self, kind: Fact, request: Request, session: Session, **what: str) -> None:
         table = request.path_params["table"]

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -44,14 +44,6 @@ QUALITY = 80
 
 # Gives what draws on the frames of a table, in order of time, what a reader makes of them.
 Draw = Callable[[TableConfig], Callable[[Frame], Image]]
-
-
-class Written(NamedTuple):
-    """A table file that was changed: where the old one is kept, and the hashes of both."""
-
-    kept: str
-    before: str
-    after: str
 
 
 class TableEditor:
@@ -102,11 +94,12 @@ class TableEditor:
             "version": self._version(),
         }
 
-    def write(self, changed: Mapping[str, Any]) -> Written:
-        """Write the places that were moved (pixels); return what was done.
+    def write(self, changed: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Write the places that were moved (pixels).
 
-        ConfigurationError where they are no places, or the file is another than they were read
-        from; OutsideError where it cannot be written.
+        Return where the old file is kept, its hash, and that of the new. ConfigurationError where
+        they are no places, or the file is another than they were read from; OutsideError where it
+        cannot be written.
         """
         before = self._version()
         if changed.get("version") != before:
@@ -133,8 +126,7 @@ class TableEditor:
         file = TableFile(self._path)
         areas = {n: view.homography.to_mm(area) for n, area in moved.items()}
         file.change("view", {**section, **areas_section(areas)})
-        kept = str(file.write())
-        return Written(kept, before, self._version())
+        return str(file.write()), before, self._version()
 
     def _covered(self, image: Image) -> Image:
         """Return a picture with all blacked out that lies beyond the layout: guests, and staff.

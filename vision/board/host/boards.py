@@ -18,9 +18,8 @@ from starlette.routing import Route
 from vision.access.users import load_credential
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust
-from vision.board.answers import HANDLERS
 from vision.board.desk.history import Backfill, History
-from vision.board.desk.pages import Ask, DeskPages, Kinds, ReportPages
+from vision.board.desk.pages import NO_REPORTS, DeskPages, Reports
 from vision.board.desk.setup import SetupPages
 from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed, Recorder
@@ -33,12 +32,13 @@ from vision.board.rights import DESK_TOPICS, desk_part
 from vision.board.server import BoardServer
 from vision.board.table_state import Reduce
 from vision.board.web import (
+    HANDLERS,
     TOPICS,
-    SafeHeaders,
     TableFacts,
     asset_routes,
     public_part,
     public_routes,
+    with_safe_headers,
 )
 from vision.config.profiles import load_profile
 from vision.config.table import BoardSection, TableConfig
@@ -53,8 +53,6 @@ from vision.storage.evidence import folder_of
 from vision.wire.messages import PREFIX
 
 log = logging.getLogger(__name__)
-Reports = tuple[Kinds, Ask]  # what can be asked of an archive, and what asks it
-NO_REPORTS: Reports = ({}, lambda _kind, _asked: {})  # of a house without one
 # Gives the pages of a server that has no boards and desks: people log in for one thing only.
 Only = Callable[[LoginPages, Records], list[Route]]
 
@@ -90,12 +88,8 @@ def _feed_of(
     return feed
 
 
-def facts_of(configs: Sequence[TableConfig]) -> TableFacts:
-    """Return what the boards say of each table: title, language, offers and limits."""
-    return {config.table: _table(config) for config in configs}
-
-
 def _table(config: TableConfig) -> dict[str, Any]:
+    """Return what the boards say of a table: title, language, offers and limits."""
     profile = load_profile(config.profile)
     chance = profile.betting.double_chance
     return {
@@ -140,7 +134,7 @@ class Boards:
         of the archive. With `only`, its pages are served instead of boards and desks.
         ConfigurationError when the desk is set up by half.
         """
-        first, facts = configs[0], facts_of(configs)
+        first, facts = configs[0], {config.table: _table(config) for config in configs}
         # By its own name, if the results board has one.
         endpoint = endpoint_of(first.broker, first.board)
         self.feed = _feed_of(configs, endpoint, TOPICS, public_part)
@@ -161,7 +155,7 @@ class Boards:
         self.app = Starlette(
             routes=[*routes, *asset_routes(first.board.language)], exception_handlers=HANDLERS
         )
-        self.server = BoardServer(SafeHeaders(self.app, tls=address.is_private), address)
+        self.server = BoardServer(with_safe_headers(self.app, tls=address.is_private), address)
 
     def __enter__(self) -> Self:
         self.server.start()
@@ -225,9 +219,8 @@ class _DeskServer:
         routes = self._login.routes()
         if only is not None:
             return routes + only(self._login, self._records)
-        desk = DeskPages(self._login, self._history, self._export)
-        routes += desk.routes(facts, stopping) + ReportPages(self._login, *reports).routes()
-        return routes + self._set_up.routes()
+        desk = DeskPages(self._login, self._history, self._export, reports)
+        return routes + desk.routes(facts, stopping) + self._set_up.routes()
 
     def start(self) -> None:
         """Begin to listen."""
@@ -266,16 +259,15 @@ class _DeskServer:
         """Record whose password or second factor is another than when it was last looked at."""
         for name in self._accounts.users.users:
             account = self._accounts.account(name)
-            parts = (("password", account.hash), ("second factor", account.secret))
-            for (what, part), kind in zip(parts, CHANGED, strict=True):
+            for what, part, kind in (
+                ("password", account.hash, Fact.PASSWORD_CHANGED),
+                ("second factor", account.secret, Fact.SECOND_FACTOR_CHANGED),
+            ):
                 digest = hashlib.sha256(part.encode()).hexdigest() if part else ""
                 before = self._records.known(f"{what} of {name}", digest)
                 if before is not None and before != digest:
                     how = "taken away" if not part else "changed" if before else "set up"
                     self._records.fact(kind, subject=name, detail=how)
-
-
-CHANGED = (Fact.PASSWORD_CHANGED, Fact.SECOND_FACTOR_CHANGED)
 
 
 def _trust_of(config: TableConfig) -> Trust:

@@ -8,20 +8,25 @@ keep that person out by trying wrong passwords elsewhere.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import logging
+import os
 import secrets
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from vision.board.answers import OneAtATime, RefusalError
 from vision.board.login.passwords import PasswordBook, SecondFactors
 from vision.board.orders import Records
 from vision.board.server import network_of
+from vision.board.web import RefusalError
 from vision.record.facts import Fact
 
 # Failed log-ins allowed in so many seconds: of a name from devices that are not known, from an
@@ -114,11 +119,36 @@ class Devices:
 # all waits for seconds at most. Fewer turn people away when a shift begins.
 WAITING = 10
 WAITING_WITH_KNOWN = 40
-# How much the thread of the checks gives way to the reader on the same machine (`nice`).
+# How much a thread of slow work gives way to the reader on the same machine (`nice`).
 NICE = 5
 CROWD = "many people log in at once; try again in a moment"
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class OneAtATime:
+    """Runs slow work in order in a thread that gives way to others by NICE."""
+
+    def __init__(self, name: str) -> None:
+        self._thread = ThreadPoolExecutor(1, name, initializer=_give_way)
+        self._waiting = 0
+
+    async def run(self, work: Callable[[], T], *, most: int, full: str) -> T:
+        """Return what the work comes to; RefusalError with `full` where `most` wait already."""
+        if self._waiting >= most:
+            raise RefusalError(429, full)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        finally:
+            self._waiting -= 1
+
+
+def _give_way() -> None:
+    with suppress(OSError):  # a sandbox may forbid it; then the work is as urgent as the rest
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +176,6 @@ class Claim:
 
 class NotKnownError(RefusalError):
     """Somebody is not who they say, or may not try; `ask` is what the page is to ask for."""
-
-    def __init__(self, status: int, why: str, **ask: str) -> None:
-        super().__init__(status, why, **ask)
-        self.retry_s = TRIES_OF_NAME[1] if status == 429 else 0.0
 
 
 class Identities:
@@ -180,7 +206,7 @@ class Identities:
         self._failed = Throttle(*BURST)
         self._burst_told = Throttle(1, BURST[1])
         self._unlocked: dict[str, int] = {}
-        self._checks = OneAtATime("passwords", nice=NICE)
+        self._checks = OneAtATime("passwords")
         self._untried = 0
         self._told = Throttle(1, TRIES_OF_NAME[1])
 
@@ -194,7 +220,8 @@ class Identities:
             limits = [(self._by_device, device)]
         if not all(throttle.allows(key) for throttle, key in limits):
             self._note_untried(claim)
-            raise NotKnownError(429, "too many tries; wait some minutes")
+            why = "too many tries; wait some minutes"
+            raise NotKnownError(429, why, retry_s=TRIES_OF_NAME[1])
         for throttle, key in limits:  # counted before the password is checked
             throttle.count(key)
         try:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from inspect import iscoroutinefunction
 from typing import Any
 from urllib.parse import quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from vision.board.answers import RefusalError, answered, read_json
 from vision.board.login.identity import KNOWN_S, Claim, Identities
 from vision.board.login.sessions import Session, Sessions
 from vision.board.rights import HOME
-from vision.board.web import Answer, page
+from vision.board.web import Answer, RefusalError, page, read_json
 from vision.config.table import BoardSection
 from vision.errors import OutsideError
 
@@ -75,7 +76,8 @@ class LoginPages:
     ) -> Answer:
         """Return an answer for those roles only; a `change` must come from our own pages.
 
-        The JSON object that comes with a change is in `request.state.fields`.
+        The JSON object that comes with a change is in `request.state.fields`. Data are answered as
+        JSON, and no cache keeps an answer unless it says so itself.
         """
         allowed = frozenset(roles)
 
@@ -89,7 +91,13 @@ class LoginPages:
                 if not self._is_own(request, session):
                     raise RefusalError(403, "this did not come from a page of this board")
                 request.state.fields = await read_json(request)
-            return await answered(answer, request, session)
+            if iscoroutinefunction(answer):
+                found = await answer(request, session)
+            else:  # slow work
+                found = await run_in_threadpool(answer, request, session)
+            response = found if isinstance(found, Response) else JSONResponse(found)
+            response.headers.setdefault("Cache-Control", "no-store")
+            return response
 
         return guarded
 
@@ -119,14 +127,11 @@ class LoginPages:
         claim = Claim.read(await read_json(request))
         try:
             role = await self.identify(claim, request)
-            return self._let_in(claim.name, role, request)
+            self.records.order("sign_in", {"by": claim.name, "role": role, "accepted": True})
         except OutsideError as error:
             raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
-
-    def _let_in(self, name: str, role: str, request: Request) -> Response:
-        self.records.order("sign_in", {"by": name, "role": role, "accepted": True})
+        name, proof = claim.name, self.accounts.proof(claim.name)
         address = request.client.host if request.client else ""
-        proof = self.accounts.proof(name)
         token, session = self._sessions.open(name, role, proof=proof, address=address)
         answer = JSONResponse(self._me(request, session), headers={"Cache-Control": "no-store"})
         self._set_cookie(answer, self._cookie, token, None)
@@ -140,7 +145,7 @@ class LoginPages:
         )
 
     async def _log_out(self, request: Request, session: Session) -> Response:
-        self._sessions.close(request.cookies.get(self._cookie, ""))
+        self._sessions.end(request.cookies.get(self._cookie, ""))
         try:
             self.records.order("sign_out", session.who)
         except OutsideError as error:

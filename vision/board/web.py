@@ -39,10 +39,6 @@ from vision.wire.form import Payload
 # those who log in, whatever the public does.
 STREAMS = 600
 
-TOPICS = (
-    "status", "shoe", "coup/live", "coup/result", "roads", "health", "replay/public/coup/result"
-)  # fmt: skip
-
 # Fields of a hand, and of each topic, that are public.
 HAND = ("cards", "points", "natural", "pair")
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -58,6 +54,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "cockroach_pig", "ask", "counts",
     ),
 }  # fmt: skip
+TOPICS = (*FIELDS, "health", "replay/public/coup/result")
 
 
 def public_part(topic: str, payload: Payload) -> Payload | None:

@@ -67,13 +67,11 @@ class History:
 
     def newest(self, table: str) -> int:
         """Return the highest message number received from a table."""
-        with self._mutex:
-            return self._newest.get(table, 0)
+        return self._newest.get(table, 0)
 
     def media(self, table: str, topic: str) -> bytes | None:
         """Return a picture or clip, None where it was not received or is no longer kept."""
-        with self._mutex:
-            return self._media.get((table, topic))
+        return self._media.get((table, topic))
 
     def shoes(self, table: str) -> list[dict[str, Any]]:
         """Return a summary of each shoe of a table, the newest first."""

@@ -223,12 +223,10 @@ class _DeskServer:
         return routes + desk.routes(facts, stopping) + self._set_up.routes()
 
     def start(self) -> None:
-        """Begin to listen."""
         self._feed.start()
         self._records.start()
 
     def stop(self) -> None:
-        """Leave the broker, and end what an engineer has running."""
         self._set_up.stop()
         self._feed.stop()
         self._records.stop()

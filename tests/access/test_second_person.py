@@ -9,7 +9,7 @@ import pytest
 
 from vision.access.command_gate import NEEDED, Gate, Ordered, Policy, is_wanted
 from vision.access.users import Credential, RoleName, User, Users, save_users
-from vision.wire.commands import RefusedError, read_command
+from vision.wire.commands import RefusedError, read_command, signed_text
 
 PREFIX = "casino/lisboa/table/7/cmd/"
 NOON = 1_700_000_000_000
@@ -44,7 +44,7 @@ class House:
         """Return an order by Ann that a second person has signed too."""
         fields = {"by": "Ann", "role": "inspector", "coup": 3, **second}
         signed = self.keys["Ann"].sign(PREFIX + "void_coup", fields, NOON)
-        vouched = self.keys[signer].vouch(PREFIX + "void_coup", signed)
+        vouched = self.keys[signer].sign_text(signed_text(PREFIX + "void_coup", signed))
         return {**signed, "second_sig": vouched, **changes}
 
     def admit(self, fields: dict[str, Any]) -> None:

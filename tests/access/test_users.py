@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from vision.access.users import FILE_LIMIT, Credential, load_credential, load_users
 from vision.cli import _parser, main
@@ -51,7 +52,8 @@ def test_documented_test_vector_holds() -> None:
     """What `deploy/mqtt.md` gives integrators to try their signing on is right."""
     text = (Path(__file__).parents[2] / "deploy" / "mqtt.md").read_text("utf-8")
     vector = json.loads(text.split("```json\n")[1].split("```")[0])
-    credential = Credential.from_secret("Ann", vector["secret"])
+    secret = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(vector["secret"]))
+    credential = Credential("Ann", secret)
     fields = json.loads(vector["payload"])
     assert signed_text(vector["topic"], fields) == vector["signed"].encode()
     assert credential.public == vector["public"]

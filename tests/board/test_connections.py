@@ -91,7 +91,7 @@ def test_body_that_does_not_come_is_not_waited_for(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A log-in of which only the head comes is refused."""
-    monkeypatch.setattr("vision.board.answers.BODY_S", 0.5)
+    monkeypatch.setattr("vision.board.web.BODY_S", 0.5)
     head = (
         b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         b"Content-Length: 99\r\n\r\n{"

@@ -26,7 +26,6 @@ from vision.board.login.passwords import (
     change_account,
     enrolled,
     load_passwords,
-    new_secret,
     step_of,
 )
 from vision.cli import main
@@ -188,7 +187,7 @@ def test_failure_of_the_program_is_logged_with_its_place(
 
 def enrol(hall: Hall, name: str) -> str:
     """Give somebody a second factor; return its secret."""
-    secret = new_secret()
+    secret = pyotp.random_base32()
     change_account(hall.passwords, name, lambda old: enrolled(old, secret, ("0123456789abcdef",)))
     return secret
 
@@ -224,7 +223,7 @@ def test_role_that_needs_a_second_factor_lets_nobody_in_without(tmp_path: Path) 
 
 def test_used_codes_are_known_after_a_restart(tmp_path: Path) -> None:
     """A code looked over somebody's shoulder is worth nothing, whatever is restarted."""
-    secret, path, now = new_secret(), tmp_path / "used.json", 1_000_000.0
+    secret, path, now = pyotp.random_base32(), tmp_path / "used.json", 1_000_000.0
     account = enrolled(PasswordEntry("hash"), secret, ("aa",))
     code = pyotp.TOTP(secret).at(int(now))
     assert SecondFactors(path, lambda: now).passes("Ann", account, code)

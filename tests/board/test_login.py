@@ -234,7 +234,7 @@ def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
     before = made()
     token, session = before.open("Bo", "dealer")
     left, _ = before.open("Cy", "surveillance")
-    before.close(left)
+    before.end(left)
     assert token not in path.read_text("utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
     assert made().find(token) == session

@@ -15,7 +15,7 @@ from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
 from tests.mqtt.mqtt_tools import free_port
 from vision.access.users import load_users, save_users
-from vision.board import records
+from vision.board import orders as records
 from vision.board.desk import pages
 from vision.board.host import boards as boards_app
 from vision.board.host.boards import Boards, address_of
@@ -158,12 +158,14 @@ class Line:
     connected = True
 
     def __init__(self) -> None:
+        self.feed = self
         self.sent: list[str] = []
-        self.hear: Listener = lambda _ref, _answer: None
+        self.listeners: list[Listener] = []
 
-    def listen(self, hear: Listener) -> None:
-        """Take who hears the answers."""
-        self.hear = hear
+    def hear(self, ref: str, answer: dict[str, object]) -> None:
+        """Tell who listens of an answer."""
+        for listener in self.listeners:
+            listener(ref, answer)
 
     def silent_s(self, _table: str) -> float:
         """Say that the table speaks."""
@@ -182,7 +184,7 @@ def test_table_is_sent_no_more_than_it_takes_and_the_rest_in_order(
     monkeypatch.setattr(records, "RETRY_S", 0.3)
     monkeypatch.setattr(records, "LOOK_S", 0.02)
     line = Line()
-    kept = records.Records(cast(Any, line), cast(Any, line), None)
+    kept = records.Records(cast(Any, line), None)
     for number in range(3 * records.AT_ONCE):
         kept.fact(Fact.ACCEPTANCE_SET, detail=str(number))
     assert len(line.sent) == records.AT_ONCE
@@ -212,7 +214,7 @@ def test_record_made_before_the_broker_is_there_is_sent_once_it_is(
     monkeypatch.setattr(records, "LOOK_S", 0.02)
     line = Line()
     line.connected = False
-    kept = records.Records(cast(Any, line), cast(Any, line), None)
+    kept = records.Records(cast(Any, line), None)
     kept.fact(Fact.ACCEPTANCE_SET, detail="1")
     kept.start()
     line.connected = True

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import table_config
 from vision.board.host.boards import Boards, address_of
-from vision.board.login.passwords import change_account, enrolled, new_secret
+from vision.board.login.passwords import change_account, enrolled
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.browser
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 def test_log_in_asks_for_the_code_and_opens_the_desk(chromium: Any, tmp_path: Path) -> None:
     """The code is asked for once the password was right; a wrong one is told; a right one opens."""
     users, key = house_of_people(tmp_path)
-    secret = new_secret()
+    secret = pyotp.random_base32()
     change_account(tmp_path / "passwords.json", "Ann", lambda old: enrolled(old, secret, ()))
     with EmbeddedBroker(0, 0) as broker:
         config = with_desk(table_config(broker.port), users, key)

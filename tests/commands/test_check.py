@@ -27,7 +27,7 @@ from vision.commands.check import (
 )
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.metrics.counters import Metrics, MetricsServer, SightCounts
+from vision.metrics.counters import Metrics, SightCounts, serve_figures
 from vision.storage.anchors import make_keys
 
 
@@ -52,8 +52,8 @@ class Reader:
 
 def test_health_of_a_running_reader_is_told_in_words(tmp_path: Path) -> None:
     """Figures first, then what is amiss: blind, misread, waiting."""
-    with MetricsServer("127.0.0.1", 0, {}).serve(Reader(0)) as server:
-        told = " ".join(_health(config_of(tmp_path, metrics={"port": server.port})))
+    with serve_figures(Reader(0), "127.0.0.1", 0, {}) as port:
+        told = " ".join(_health(config_of(tmp_path, metrics={"port": port})))
     assert "frames a second" in told
     assert "2 orders refused" in told
     assert "blind now" in told
@@ -64,10 +64,10 @@ def test_health_of_a_running_reader_is_told_in_words(tmp_path: Path) -> None:
 def test_health_of_a_reader_that_hangs_is_a_fault(tmp_path: Path) -> None:
     """Figures that have grown old are not told as if they were now."""
     with (
-        MetricsServer("127.0.0.1", 0, {}).serve(Reader(STALE_S + 5)) as server,
+        serve_figures(Reader(STALE_S + 5), "127.0.0.1", 0, {}) as port,
         pytest.raises(OutsideError, match=r"published nothing for \d\d s"),
     ):
-        list(_health(config_of(tmp_path, metrics={"port": server.port})))
+        list(_health(config_of(tmp_path, metrics={"port": port})))
 
 
 def test_health_of_a_sound_reader_has_no_complaints() -> None:

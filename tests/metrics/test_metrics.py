@@ -13,11 +13,11 @@ from vision.clock import TimeSync, time_sync
 from vision.errors import OutsideError
 from vision.metrics.counters import (
     Metrics,
-    MetricsServer,
     SightCounts,
     Spread,
     ask,
     durations,
+    serve_figures,
     spread,
 )
 
@@ -98,10 +98,10 @@ def test_figures_are_served_as_prometheus_reads_them() -> None:
         frames=9, blind=True, fps=29.5, clock={"offset_ms": None, "error_ms": 4.0},
         canary={"complaint": "dark", "failures": 2},
     )  # fmt: skip
-    with MetricsServer("127.0.0.1", 0, LABELS).serve(reader) as server:
-        assert server.port
-        text = urlopen(f"http://127.0.0.1:{server.port}/metrics").read().decode()
-        figures = ask("127.0.0.1", server.port)
+    with serve_figures(reader, "127.0.0.1", 0, LABELS) as port:
+        assert port
+        text = urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+        figures = ask("127.0.0.1", port)
     where = '{site="lisboa",table="7"}'
     assert f"shoe_reader_frames_total{where} 9.0" in text
     assert f"shoe_reader_blind{where} 1.0" in text
@@ -114,12 +114,12 @@ def test_figures_are_served_as_prometheus_reads_them() -> None:
 
 def test_figures_take_no_orders() -> None:
     """There is nothing to post to."""
-    with MetricsServer("127.0.0.1", 0, LABELS).serve(Reader(frames=1)) as server:
-        request = Request(f"http://127.0.0.1:{server.port}/metrics", data=b"x" * 100_000)
+    with serve_figures(Reader(frames=1), "127.0.0.1", 0, LABELS) as port:
+        request = Request(f"http://127.0.0.1:{port}/metrics", data=b"x" * 100_000)
         with pytest.raises((HTTPError, ConnectionError)):
             urlopen(request)
-        assert server.port
-        assert ask("127.0.0.1", server.port)["frames"] == 1
+        assert port
+        assert ask("127.0.0.1", port)["frames"] == 1
 
 
 def test_taken_port_is_told_and_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
@@ -128,13 +128,13 @@ def test_taken_port_is_told_and_stops_nobody(caplog: pytest.LogCaptureFixture) -
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        with MetricsServer("127.0.0.1", port, LABELS).serve(Reader()):
+        with serve_figures(Reader(), "127.0.0.1", port, LABELS):
             assert "choose another [metrics] port" in caplog.text
 
 
 def test_no_port_is_no_server_and_no_answer_is_told() -> None:
     """Without a port nothing listens; who asks a reader that does not run is told."""
-    with MetricsServer("127.0.0.1", None, LABELS).serve(Reader()) as server:
-        assert server.port is None
+    with serve_figures(Reader(), "127.0.0.1", None, LABELS) as port:
+        assert port is None
     with pytest.raises(OutsideError, match="is the reader running"):
         ask("127.0.0.1", free_port())

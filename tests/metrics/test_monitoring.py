@@ -14,7 +14,7 @@ import pytest
 from tests.chaos.table import journal_of
 from vision.clock import TimeSync, now_ms
 from vision.metrics import counters
-from vision.metrics.counters import Metrics, MetricsServer, SightCounts
+from vision.metrics.counters import Metrics, SightCounts, serve_figures
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 NAME = re.compile(r"\bshoe_reader_\w+")
@@ -35,8 +35,8 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Return the names on the page of a reader whose machine's clock is kept."""
     monkeypatch.setattr(counters, "time_sync", lambda: TimeSync(True, 0.1, 2.0))
     labels = {"site": "s", "table": "1"}
-    with MetricsServer("127.0.0.1", 0, labels).serve(Running(tmp_path)) as server:
-        text = urlopen(f"http://127.0.0.1:{server.port}/metrics").read().decode()
+    with serve_figures(Running(tmp_path), "127.0.0.1", 0, labels) as port:
+        text = urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
     return {line.partition("{")[0] for line in text.splitlines() if line.startswith("shoe_reader")}
 
 

@@ -9,7 +9,6 @@ both, signed with a key of their own or, where they gave their password at a des
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,9 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from vision.access.users import User, Users, load_users
 from vision.clock import CLOCK
@@ -61,11 +57,6 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 SIGNATURE = re.compile(r"[0-9a-f]{128}")
 HOUSE = "house"
 
-NO_USERS = (
-    "this reader takes no orders, because no users file is set up; make one with shoe-reader users "
-    "add, and name it in [orders] users"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
@@ -102,25 +93,26 @@ class Gate:
         self._fresh_ms = fresh_ms
         self._moments = moments
         self._file = None if users is None else WatchedFile(users, load_users)
-        self._users = Users() if self._file is None else self._file.now()
+        # Everybody who may give orders, as last read; another object after a change.
+        self.users = Users() if self._file is None else self._file.now()
         self._nonces: dict[tuple[str, str], int] = {}
         self._newest = 0
         self.refused = 0
-
-    @property
-    def users(self) -> Users:
-        """Everybody who may give orders, as last read; another object after a change."""
-        return self._users
 
     def check_second(
         self, ordered: Ordered, policy: Policy, is_settled: Callable[[int], bool]
     ) -> None:
         """Check that a second person vouches for an order that needs one; RefusedError.
 
-        The signature of a second person was verified when the order was admitted.
+        The signature of a second person was verified when the order was admitted. `is_settled`
+        says whether the wagers of a coup have been paid.
         """
-        missing = not _text(ordered.fields, "second")
-        if missing and is_wanted(policy, self._users) and needs_second(ordered.event, is_settled):
+        event, missing = ordered.event, not _text(ordered.fields, "second")
+        if isinstance(event, CORRECTIONS):
+            needed = is_settled(event.coup)
+        else:
+            needed = isinstance(event, FINAL)
+        if missing and needed and is_wanted(policy, self.users):
             raise RefusedError(NEEDED, ref_of(ordered.fields))
 
     def remember(self, orders: Iterable[Fields], until: int) -> None:
@@ -129,7 +121,7 @@ class Gate:
         `until` is the last time of the log (Unix ms).
         """
         for fields in orders:
-            self._note(fields["key"], fields["nonce"], _moment(fields), until)
+            self._note(fields, until)
 
     def signer(self, name: str, fields: Fields) -> str:
         """Return whose key signed an order that is fresh and new, "" where none did.
@@ -137,26 +129,25 @@ class Gate:
         Nothing is noted: what a request says of itself is not believed before.
         """
         try:
-            key = self._check_proof(name, fields)[0]
-            self._check_fresh(key, _text(fields, "nonce"), _moment(fields))
+            self._check_proof(name, fields)
+            self._check_fresh(fields)
         except RefusedError:
             return ""
-        return key
+        return _text(fields, "key")
 
     def vouch(self, name: str, fields: Fields) -> str:
         """Return whose key signed a request that changes nothing; RefusedError with the reason."""
         with self._counting(name):
-            key = self._check_proof(name, fields)[0]
-            self._check_new(key, _text(fields, "nonce"), _moment(fields))
-        return key
+            self._check_proof(name, fields)
+            self._check_new(fields)
+        return _text(fields, "key")
 
     def admit(self, name: str, fields: Fields) -> None:
         """Admit an order that is signed, fresh and new; RefusedError with the reason."""
         with self._counting(name):
-            key, signer = self._check_proof(name, fields)
-            self._check_speaker(name, fields, signer)
+            self._check_speaker(name, fields, self._check_proof(name, fields))
             self._check_second(name, fields)
-            self._check_new(key, _text(fields, "nonce"), _moment(fields))
+            self._check_new(fields)
 
     @contextmanager
     def _counting(self, name: str) -> Iterator[None]:
@@ -178,24 +169,24 @@ class Gate:
                 error,
             )
 
-    def _check_proof(self, name: str, fields: Fields) -> tuple[str, User]:
-        """Return whose key signed the fields, and that user."""
+    def _check_proof(self, name: str, fields: Fields) -> User:
+        """Return the user whose key signed the fields."""
         if self._file is None:
-            raise RefusedError(NO_USERS)
+            raise RefusedError(
+                "this reader takes no orders, because no users file is set up; make one with "
+                "shoe-reader users add, and name it in [orders] users"
+            )
         try:
-            self._users = self._file.now()
+            self.users = self._file.now()
         except ConfigurationError as error:
-            self._users = Users()
+            self.users = Users()
             raise RefusedError("this reader takes no orders: its users file is faulty") from error
         for field, form in (("nonce", NONCE), ("time", MOMENT), ("sig", SIGNATURE)):
             if not form.fullmatch(_text(fields, field)):
                 raise RefusedError(
                     f"{field}: not what a signed order has there; see deploy/mqtt.md"
                 )
-        return _text(fields, "key"), self._signer(name, fields)
-
-    def _signer(self, name: str, fields: Fields) -> User:
-        user = self._users.users.get(_text(fields, "key"))
+        user = self.users.users.get(_text(fields, "key"))
         text = signed_text(self._prefix + name, fields)
         if user is None or not user.signed(text, _text(fields, "sig")):
             raise RefusedError("the signature is not that of somebody who may give orders here")
@@ -206,7 +197,7 @@ class Gate:
         key, by, role = _text(fields, "key"), _text(fields, "by"), _text(fields, "role")
         if COMMANDS.get(name) in HOUSE_INPUTS:
             by, role = key, HOUSE
-        speaker = self._users.users.get(by or key)
+        speaker = self.users.users.get(by or key)
         if speaker is None:
             raise RefusedError(f"by: there is no user '{by}'")
         if name == RECORD and not signer.may_act_for:
@@ -224,7 +215,7 @@ class Gate:
         if not any(field in fields for field in SECOND):
             return
         second, role, key = (_text(fields, f"second{part}") for part in ("", "_role", "_key"))
-        person, signer = self._users.users.get(second), self._users.users.get(key)
+        person, signer = self.users.users.get(second), self.users.users.get(key)
         if person is None or second == _text(fields, "by", _text(fields, "key")):
             raise RefusedError("second: name another person, who is a user")
         if role not in VOUCHERS or role not in person.roles:
@@ -235,9 +226,9 @@ class Gate:
         if (key != second and not signer.may_act_for) or role not in signer.roles:
             raise RefusedError(f"second_key: {key} may not speak for {second} as {role}")
 
-    def _check_fresh(self, key: str, nonce: str, time: int) -> None:
-        moments, fresh = self._moments(), self._fresh_ms
-        now = min(moments, key=lambda moment: abs(time - moment))
+    def _check_fresh(self, fields: Fields) -> None:
+        time, fresh = _moment(fields), self._fresh_ms
+        now = min(self._moments(), key=lambda moment: abs(time - moment))
         # Set back, a clock would make old orders good again: none is older than the newest but
         # for the time that two clocks may differ.
         if abs(time - now) > fresh or time < self._newest - 2 * fresh:
@@ -245,22 +236,23 @@ class Gate:
                 f"signed {abs(time - now) / 1000:.0f} s {'ago' if time < now else 'ahead'}, and "
                 f"good for {fresh / 1000:.0f} s; compare the clocks, and give it again"
             )
-        if (key, nonce) in self._nonces:
+        if (_text(fields, "key"), _text(fields, "nonce")) in self._nonces:
             raise RefusedError("this order has been given already; the first counts")
 
-    def _check_new(self, key: str, nonce: str, time: int) -> None:
-        self._check_fresh(key, nonce, time)
+    def _check_new(self, fields: Fields) -> None:
+        self._check_fresh(fields)
         now = self._moments()[0]
         if len(self._nonces) >= MEMORY:
-            oldest = max(self._newest, min(time, now)) - 2 * self._fresh_ms
+            oldest = max(self._newest, min(_moment(fields), now)) - 2 * self._fresh_ms
             self._nonces = {which: at for which, at in self._nonces.items() if at >= oldest}
         if len(self._nonces) >= MEMORY:
             raise RefusedError("too many orders within a minute; give it again later")
-        self._note(key, nonce, time, now)
+        self._note(fields, now)
 
-    def _note(self, key: str, nonce: str, time: int, now: int) -> None:
+    def _note(self, fields: Fields, now: int) -> None:
         """Remember an order; one signed by a clock that is ahead makes no later one too old."""
-        self._nonces[key, nonce] = time
+        time = _moment(fields)
+        self._nonces[_text(fields, "key"), _text(fields, "nonce")] = time
         self._newest = max(self._newest, min(time, now))
 
 
@@ -297,12 +289,11 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
         if not entry:
             return f"was signed by {fields['key']!r}, who was no user then"
         topic = f"{session.stream.prefix}cmd/{name}"
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(json.loads(entry)["key"]))
-        key.verify(bytes.fromhex(fields["sig"]), signed_text(topic, fields))
+        user = User.model_validate_json(entry)
+        if not user.signed(signed_text(topic, fields), fields["sig"]):
+            return "does not bear the signature of the key that counted then"
         event = event_from_json(content["event"])
         ordered = read_command(name, fields, event.at)
-    except InvalidSignature:
-        return "does not bear the signature of the key that counted then"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"is not one that can be signed ({error})"
     return "" if ordered == event else "is not what was done"
@@ -320,16 +311,6 @@ NEEDED = (
 
 def is_wanted(policy: Policy, users: Users) -> bool:
     """Whether the house asks for second persons: where it says so, or has two who may vouch."""
-    able = [user for user in users.users.values() if _is_person(user.roles, user.may_act_for)]
+    people = [user for user in users.users.values() if not user.may_act_for]
+    able = [user for user in people if not VOUCHERS.isdisjoint(user.roles)]
     return policy == "always" or (policy == "auto" and len(able) > 1)
-
-
-def needs_second(event: Event, is_settled: Callable[[int], bool]) -> bool:
-    """Whether one person alone cannot order it; `is_settled`: the coup's wagers have been paid."""
-    if isinstance(event, CORRECTIONS):
-        return is_settled(event.coup)
-    return isinstance(event, FINAL)
-
-
-def _is_person(roles: tuple[str, ...], may_act_for: bool) -> bool:  # noqa: FBT001
-    return not may_act_for and not VOUCHERS.isdisjoint(roles)

@@ -131,11 +131,6 @@ class Credential:
         """Make a credential from the system's randomness."""
         return cls(name, Ed25519PrivateKey.generate())
 
-    @classmethod
-    def from_secret(cls, name: str, secret: str) -> Credential:
-        """Return the credential of a secret, 64 hex digits; ValueError when it is none."""
-        return cls(name, Ed25519PrivateKey.from_private_bytes(bytes.fromhex(secret)))
-
     @property
     def public(self) -> str:
         """The public key, 64 hex digits, for the users file."""
@@ -146,10 +141,6 @@ class Credential:
         nonce = secrets.token_hex(NONCE_BYTES)
         whole = {**fields, "key": self.name, "nonce": nonce, "time": iso(at)}
         return {**whole, "sig": self.sign_text(signed_text(topic, whole))}
-
-    def vouch(self, topic: str, fields: Mapping[str, object]) -> str:
-        """Return the signature of a second person over an order that another has signed."""
-        return self.sign_text(signed_text(topic, fields))
 
     def sign_text(self, text: bytes) -> str:
         """Return the signature over a text, 128 hex digits."""
@@ -172,7 +163,8 @@ def load_credential(path: Path) -> Credential:
         if not is_private(path):
             raise ConfigurationError(f"{path}: others may read this secret; chmod 600 {path}")
         content = json.loads(path.read_bytes()[:FILE_LIMIT])
-        return Credential.from_secret(_name(content["name"]), content["secret"])
+        secret = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(content["secret"]))
+        return Credential(_name(content["name"]), secret)
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -16,14 +16,9 @@ import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
 from vision.board.table_state import MEDIA, Reduce, TableState, Update, whole
-from vision.mqtt.endpoint import (
-    Endpoint,
-    explain_error,
-    explain_refusal,
-    new_client,
-)
+from vision.mqtt.endpoint import Endpoint, explain_error, explain_refusal, new_client
 from vision.wire.commands import COPY, PUBLIC
-from vision.wire.form import FormError, Payload, Proves, message_of
+from vision.wire.form import FormError, Proves, message_of
 
 # Seconds before the next try to connect: a board shall be back soon after its broker, and one
 # connection in half a second costs a broker nothing.
@@ -62,15 +57,18 @@ class Feed:
         `reduce` decides which part of a message is kept: the rest is never stored here.
         """
         self._recorder = recorder
-        self._prefixes = dict(prefixes)
+        self.prefixes = dict(prefixes)
+        self.tables = tuple(prefixes)
         self._tables = {prefix: table for table, prefix in prefixes.items()}
-        self._topics = tuple(topics)
         self._states = {table: TableState(table, reduce) for table in prefixes}
         self._heard_s = dict.fromkeys(prefixes, time.monotonic())
         self._listeners: set[Listener] = set()
         self._mutex = threading.Lock()
         self.dropped = 0
-        self._is_cluster = bool(endpoint.others)
+        copies = [f"{COPY}/{topic}" for topic in topics if topic in COPIED]
+        heard = (*topics, *(copies if endpoint.others else ()))
+        # What is subscribed to at each node of a cluster, or at a broker without others.
+        self.wanted = [prefix + topic for prefix in self._tables for topic in heard]
         self._links = [_Link(node, self) for node in endpoint.each()]
 
     def expect_pairs(self, tables: Mapping[str, Proves]) -> None:
@@ -88,20 +86,11 @@ class Feed:
         for link in self._links:
             link.stop()
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The names of the tables."""
-        return tuple(self._states)
-
-    def prefix(self, table: str) -> str:
-        """Return the topic prefix of a table."""
-        return self._prefixes[table]
-
     def publish(self, table: str, topic: str, data: bytes) -> None:
         """Send a message to a table; lost while the broker is away, so wait for an answer."""
         link = next((link for link in self._links if link.connected), None)
         if link is not None:
-            link.publish(self._prefixes[table] + topic, data)
+            link.publish(self.prefixes[table] + topic, data)
 
     @property
     def connected(self) -> bool:
@@ -148,62 +137,40 @@ class Feed:
 
     # --- the threads of its links ------------------------------------------------------------
 
-    @property
-    def wanted(self) -> list[str]:
-        """What is subscribed to at each node of a cluster, or at a broker without others."""
-        copies = [f"{COPY}/{topic}" for topic in self._topics if topic in COPIED]
-        topics = (*self._topics, *(copies if self._is_cluster else ()))
-        return [prefix + topic for prefix in self._tables for topic in topics]
-
     def note_connected(self) -> None:
         """Take note that the broker has accepted us: no table is silent yet."""
-        for table in self._heard_s:
-            self._heard_s[table] = time.monotonic()
+        self._heard_s = dict.fromkeys(self._heard_s, time.monotonic())
 
     def hear(self, message: paho.MQTTMessage) -> None:
         """Take a message; whatever is wrong with it costs no other one."""
         try:
             self._on_message(message)
         except Exception as error:  # noqa: BLE001  # logged, and counted
-            self._drop(message.topic, repr(error))
-
-    def _drop(self, topic: str, why: str) -> None:
-        """Count a message that is none of the contract; log the first, second, fourth, eighth."""
-        self.dropped += 1
-        if self.dropped & (self.dropped - 1) == 0:
-            log.warning("message on %s dropped, %d so far: %s", ascii(topic), self.dropped, why)
+            why = str(error) if isinstance(error, FormError) else repr(error)
+            self.dropped += 1
+            if self.dropped & (self.dropped - 1) == 0:  # the first, second, fourth, eighth
+                topic = ascii(message.topic)
+                log.warning("message on %s dropped, %d so far: %s", topic, self.dropped, why)
 
     def _on_message(self, message: paho.MQTTMessage) -> None:
-        prefix, table = self._table_of(message.topic)
-        if table is None:
+        prefix = next((known for known in self._tables if message.topic.startswith(known)), None)
+        if prefix is None:
             return
+        table = self._tables[prefix]
         if not message.retain:
             self._heard_s[table] = time.monotonic()
         topic = message.topic.removeprefix(prefix).removeprefix(f"{COPY}/")
         again = next((start for start in REPLAYED if topic.startswith(start)), "")
         topic = topic.removeprefix(again)
-        is_media = topic.startswith(MEDIA)
-        is_content = bool(message.payload) and not is_media
-        try:
-            payload = message_of(table, topic, message.payload) if is_content else None
-        except FormError as error:
-            self._drop(message.topic, str(error))
-            return
+        is_content = bool(message.payload) and not topic.startswith(MEDIA)
+        payload = message_of(table, topic, message.payload) if is_content else None
         if self._recorder is not None:
             self._recorder(table, topic, bytes(message.payload))
         # The present state is retained; of what is sent again only old results are missing here.
         if again and topic != "coup/result":
             return
-        if payload is not None or not message.payload:
-            self._take(table, topic, payload)
-
-    def _table_of(self, topic: str) -> tuple[str, str | None]:
-        return next(
-            ((prefix, table) for prefix, table in self._tables.items() if topic.startswith(prefix)),
-            ("", None),
-        )
-
-    def _take(self, table: str, topic: str, payload: Payload | None) -> None:
+        if payload is None and message.payload:
+            return
         with self._mutex:
             update = self._states[table].take(topic, payload)
             listeners = tuple(self._listeners)
@@ -231,15 +198,12 @@ class _Link:
 
     @property
     def connected(self) -> bool:
-        """Whether the broker is connected, and somebody listens to it."""
         return self._connected.is_set() and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin to connect."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Disconnect."""
         self._closing.set()
         client = self._client
         if client is not None:
@@ -248,14 +212,16 @@ class _Link:
             self._thread.join(timeout=JOIN_S)
 
     def publish(self, topic: str, data: bytes) -> None:
-        """Send a message."""
         if self._client is not None:
             self._client.publish(topic, data, 1)
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            self._client = client = self._new_client()
             address = self._endpoint
+            self._client = client = new_client(address, f"shoe-reader-board-{secrets.token_hex(8)}")
+            client.on_connect = self._on_connect
+            client.on_disconnect = lambda *_: self._connected.clear()
+            client.on_message = lambda _client, _data, message: self._feed.hear(message)
             try:
                 client.connect(address.host, address.port, address.keepalive_s)
                 while client.loop(LOOK_S) == paho.MQTT_ERR_SUCCESS:
@@ -268,13 +234,6 @@ class _Link:
                 self.complaint = f"the link to the broker failed: {error!r}"
             self._connected.clear()
             self._closing.wait(RETRY_S)
-
-    def _new_client(self) -> paho.Client:
-        client = new_client(self._endpoint, f"shoe-reader-board-{secrets.token_hex(8)}")
-        client.on_connect = self._on_connect
-        client.on_disconnect = lambda *_: self._connected.clear()
-        client.on_message = lambda _client, _data, message: self._feed.hear(message)
-        return client
 
     def _on_connect(
         self, client: paho.Client, _data: object, _flags: object, code: ReasonCode, _: object

@@ -15,7 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
-from typing import Any, Self
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -58,20 +58,20 @@ class Connections:
     def __init__(self, proxies: frozenset[str] = frozenset()) -> None:
         """Prepare; addresses in `proxies` may have as many as there are in all."""
         self._proxies = proxies
-        self._open: dict[Peer, socket.socket] = {}
-        self._networks: dict[Peer, str] = {}
+        self._open: dict[Peer, tuple[socket.socket, str]] = {}  # with the network
         self._busy: set[Peer] = set()
 
     def take(self, connection: socket.socket, peer: Peer) -> None:
         """Take a new connection; an idle one, or this one where all are busy, gives way."""
-        self._forget_closed()
-        network = _network(peer)
-        own = [other for other in self._open if self._networks[other] == network]
+        self._open = {one: kept for one, kept in self._open.items() if kept[0].fileno() >= 0}
+        self._busy &= self._open.keys()
+        network = network_of(str(peer[0])) if peer else ""
+        own = [other for other, (_, of) in self._open.items() if of == network]
         if peer[0] not in self._proxies and len(own) >= FROM_ONE:
             self._make_room(own, connection)
         elif len(self._open) >= IN_ALL:
             self._make_room(list(self._open), connection)
-        self._open[peer], self._networks[peer] = connection, network
+        self._open[peer] = connection, network
 
     def set_busy(self, peer: Peer, *, busy: bool) -> None:
         """Note whether a request of that connection is being answered."""
@@ -82,14 +82,9 @@ class Connections:
 
     def _make_room(self, peers: list[Peer], newcomer: socket.socket) -> None:
         idle = next((peer for peer in peers if peer not in self._busy), None)
-        gives_way = newcomer if idle is None else self._open.pop(idle)
+        gives_way = newcomer if idle is None else self._open.pop(idle)[0]
         with suppress(OSError):  # it may have gone by itself
             gives_way.shutdown(socket.SHUT_RDWR)  # the loop sees its end, and closes it
-
-    def _forget_closed(self) -> None:
-        for peer in [peer for peer, kept in self._open.items() if kept.fileno() < 0]:
-            del self._open[peer], self._networks[peer]
-            self._busy.discard(peer)
 
 
 class Listener(socket.socket):
@@ -104,16 +99,9 @@ class Listener(socket.socket):
         return connection, peer
 
 
-def protocol_of(connections: Connections) -> type[asyncio.Protocol]:
-    """Return the HTTP protocol that keeps to the limits."""
-
-    class Guarded(_GuardedProtocol):
-        known = connections
-
-    return Guarded
-
-
 class _GuardedProtocol(H11Protocol):
+    """The HTTP protocol that keeps to the limits; a subclass says of which connections."""
+
     known: Connections
     _head: asyncio.TimerHandle | None = None
     _stall: asyncio.TimerHandle | None = None
@@ -133,7 +121,9 @@ class _GuardedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._cancel()
+        for timer in (self._head, self._stall):
+            if timer is not None:
+                timer.cancel()
         self.known.set_busy(self._peer, busy=False)
 
     def pause_writing(self) -> None:
@@ -156,15 +146,6 @@ class _GuardedProtocol(H11Protocol):
         elif not busy and self._head is None:
             self._head = self.loop.call_later(HEAD_S, self.transport.abort)
 
-    def _cancel(self) -> None:
-        for timer in (self._head, self._stall):
-            if timer is not None:
-                timer.cancel()
-
-
-def _network(peer: Peer) -> str:
-    return network_of(str(peer[0])) if peer else ""
-
 
 # --- the server -----------------------------------------------------------------------------------
 
@@ -186,10 +167,10 @@ class BoardServer:
     """Serves an application until it is stopped; `address` says where ([board] of a table file)."""
 
     def __init__(self, app: ASGIApp, address: BoardSection) -> None:
-        self._app = app
         self._address = address
         self._port = address.port
-        self._server: uvicorn.Server | None = None
+        self._connections = Connections(frozenset(address.proxies))
+        self._server = uvicorn.Server(_config(app, address, self._connections))
         self._thread: threading.Thread | None = None
 
     @property
@@ -205,11 +186,9 @@ class BoardServer:
         ConfigurationError when the certificate cannot be used.
         """
         self._check_certificate()
-        connections = Connections(frozenset(self._address.proxies))
         listener = _listen(self._address.host, self._address.port)
-        listener.connections = connections
+        listener.connections = self._connections
         self._port = listener.getsockname()[1]
-        self._server = uvicorn.Server(self._config(connections))
         self._thread = threading.Thread(
             target=self._server.run, args=([listener],), name="board", daemon=True
         )
@@ -220,35 +199,14 @@ class BoardServer:
 
     def stop(self) -> None:
         """Stop serving; open pages show within seconds that the board is gone."""
-        if self._server is not None and self._thread is not None:
-            self._server.should_exit = True
+        self._server.should_exit = True
+        if self._thread is not None:
             self._thread.join(timeout=STOP_S)
 
     @property
     def stopping(self) -> bool:
         """Whether streams must end."""
-        return self._server is not None and self._server.should_exit
-
-    def _config(self, connections: Connections) -> uvicorn.Config:
-        address = self._address
-        return uvicorn.Config(
-            self._app,
-            # What the application fails at is logged by `answers.HANDLERS`, in the form of our log.
-            log_level="critical",
-            access_log=False,
-            lifespan="off",
-            timeout_graceful_shutdown=SHUTDOWN_S,
-            server_header=False,
-            loop="asyncio",
-            backlog=BACKLOG,
-            http=protocol_of(connections),
-            ws="none",
-            proxy_headers=bool(address.proxies),
-            forwarded_allow_ips=list(address.proxies),
-            h11_max_incomplete_event_size=HEADER_LIMIT,
-            ssl_certfile=address.certificate or None,
-            ssl_keyfile=address.key or None,
-        )
+        return self._server.should_exit
 
     def _check_certificate(self) -> None:
         address = self._address
@@ -263,12 +221,26 @@ class BoardServer:
                 f"used: {error}; give files in PEM form that this user may read"
             ) from error
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+def _config(app: ASGIApp, address: BoardSection, connections: Connections) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        # What the application fails at is logged by `web.HANDLERS`, in the form of our log.
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=SHUTDOWN_S,
+        server_header=False,
+        loop="asyncio",
+        backlog=BACKLOG,
+        http=type("Guarded", (_GuardedProtocol,), {"known": connections}),
+        ws="none",
+        proxy_headers=bool(address.proxies),
+        forwarded_allow_ips=list(address.proxies),
+        h11_max_incomplete_event_size=HEADER_LIMIT,
+        ssl_certfile=address.certificate or None,
+        ssl_keyfile=address.key or None,
+    )
 
 
 def _listen(host: str, port: int) -> Listener:

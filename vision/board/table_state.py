@@ -74,15 +74,14 @@ class _Mark:
         """
         if self.term != other.term:
             return self.term > other.term
-        return in_order and not self._is_before(other)
-
-    def _is_before(self, other: _Mark) -> bool:
-        """Whether the other is newer: by number within a run of the reader, by time across runs."""
+        if not in_order:
+            return False
+        # By number within a run of the reader, by time across runs.
         if self.boot != other.boot:
-            return self.at <= other.at
+            return self.at > other.at
         if isinstance(self.seq, int) and isinstance(other.seq, int):
-            return self.seq < other.seq
-        return True
+            return self.seq >= other.seq
+        return False
 
 
 @dataclass(slots=True)

@@ -1,5 +1,11 @@
 """The public side of the board: the results pages, and what the public may know of a table.
 
+Server-sent events take the changes of a feed to a browser. Those that were not fetched yet are
+merged by key, which bounds what a browser that has stopped reading can cost.
+
+Whatever makes an answer may raise: a refusal is a `RefusalError`, what cannot be done a
+ShoeReaderError, and anything else a defect of the program.
+
 A browser can ask for the files of `pages` and for the events of a table by its name, and for
 nothing else. `FIELDS` lists what is let through, so that a field added to the contract stays inside
 until somebody decides that it may go out; names of staff, reasons, faults and counts of the cards
@@ -8,29 +14,30 @@ left never do. The feed behind these pages keeps nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, NoReturn
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
-from vision.board.stream import Stream
+from vision.board.table_state import Update
+from vision.errors import ConfigurationError, OutsideError
 from vision.wire.form import Payload
 
 # Streams of public boards at once. The rest of the connections (`server.IN_ALL`) is left to
 # those who log in, whatever the public does.
 STREAMS = 600
-
-TOPICS = (
-    "status", "shoe", "coup/live", "coup/result", "roads", "health", "replay/public/coup/result"
-)  # fmt: skip
 
 # Fields of a hand, and of each topic, that are public.
 HAND = ("cards", "points", "natural", "pair")
@@ -47,6 +54,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "cockroach_pig", "ask", "counts",
     ),
 }  # fmt: skip
+TOPICS = (*FIELDS, "health", "replay/public/coup/result")
 
 
 def public_part(topic: str, payload: Payload) -> Payload | None:
@@ -80,26 +88,189 @@ Answer = Callable[[Request], Awaitable[Response]]
 TableFacts = Mapping[str, Mapping[str, Any]]
 
 
-class SafeHeaders:
-    """Puts the headers that isolate a page from other sites on every answer."""
+def with_safe_headers(app: ASGIApp, *, tls: bool) -> ASGIApp:
+    """Return an application with headers on every answer that isolate a page from other sites.
 
-    def __init__(self, app: ASGIApp, *, tls: bool) -> None:
-        """Prepare; with `tls` browsers are told to come by no other way again."""
-        self._app = app
-        self._headers = {**HEADERS, **(OVER_TLS if tls else {})}
+    With `tls` browsers are told to come by no other way again.
+    """
+    added = {**HEADERS, **(OVER_TLS if tls else {})}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the headers added."""
-
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers[name] = value
+                headers.update(added)
                 headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
-        await self._app(scope, receive, send_safely)
+        await app(scope, receive, send_safely)
+
+    return answer
+
+
+# --- requests and refusals ---
+
+# Bytes of a request's body: an order, a log-in or the areas of a table. Longer ones count as empty.
+BODY_LIMIT = 16 * 1024
+# Seconds for a request's body, which is one packet. Shorter cuts off poor wireless links, longer
+# lets who sends nothing hold a connection.
+BODY_S = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class RefusalError(Exception):
+    """A request is refused with a status of HTTP and a reason; `more` goes with the answer.
+
+    `retry_s` is after how long the browser may try again, where that is told.
+    """
+
+    def __init__(self, status: int, why: str, *, retry_s: float = 0.0, **more: object) -> None:
+        super().__init__(why)
+        self.status = status
+        self.retry_s = retry_s
+        self.more = more
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, RefusalError):
+        error = RefusalError(400 if isinstance(error, ConfigurationError) else 503, str(error))
+    answer = JSONResponse({"why": str(error), **error.more}, error.status)
+    answer.headers["Cache-Control"] = "no-store"
+    if error.retry_s:
+        answer.headers["Retry-After"] = str(round(error.retry_s))
+    return answer
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    path, method = ascii(request.url.path), request.method
+    log.error("%s %s failed; this is a defect of the program", method, path, exc_info=error)
+    return PlainTextResponse("this failed; the log says why", 500)
+
+
+HANDLERS: Mapping[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {
+    RefusalError: _refused,
+    ConfigurationError: _refused,
+    OutsideError: _refused,
+    Exception: _failed,
+}
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request; empty where it is none, too long or too slow.
+
+    Numbers that JSON does not have (NaN, Infinity, those beyond a float) make it none.
+    """
+    body = b""
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > BODY_LIMIT:
+                    return {}
+        content = json.loads(body, parse_constant=_no_number, parse_float=_finite)
+    except (ValueError, RecursionError, TimeoutError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+# --- server-sent events ---
+
+# Seconds between two ticks; the pages show a table as silent after some missed ones. Shorter costs
+# traffic of every open page.
+TICK_S = 1.0
+# Keys that changed and were not fetched after which the connection is closed; the browser connects
+# again and begins with the whole state.
+BEHIND = 5000
+
+
+class _Viewer:
+    """One browser: the changes that were not sent to it yet, the newest of each key only."""
+
+    def __init__(self, tables: Iterable[str]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._tables = frozenset(tables)
+        self._changes: dict[tuple[str, str], Update] = {}
+        self._news = asyncio.Event()
+
+    def hear(self, update: Update) -> None:
+        """Take a change; called from the feed's thread."""
+        if update.table in self._tables:
+            self._loop.call_soon_threadsafe(self._add, update)
+
+    def _add(self, update: Update) -> None:
+        self._changes[update.table, update.key] = update
+        self._news.set()
+
+    async def changes(self) -> list[Update]:
+        """Return the changes; wait for them until the next tick at most."""
+        try:
+            await asyncio.wait_for(self._news.wait(), TICK_S)
+        except TimeoutError:
+            return []
+        self._news.clear()
+        changes, self._changes = list(self._changes.values()), {}
+        return changes
+
+
+def stream(
+    request: Request,
+    feed: Feed,
+    facts: TableFacts,
+    open_still: Callable[[], bool],
+    may_hear: Callable[[Update], bool] = lambda _: True,
+) -> StreamingResponse:
+    """Return server-sent events for a browser: the state of its tables, then each change.
+
+    The tables are those of `facts`, which the board itself says of them. A tick each second proves
+    that the connection stands, and has the age of each table's last message. It ends when
+    `open_still` returns False. A HEAD request gets no events: they would hold up the connection.
+    """
+
+    def updates(changes: Iterable[Update]) -> str:
+        return "".join(_event("update", one.text) for one in changes if may_hear(one))
+
+    def tick() -> str:
+        silent = {table: round(feed.silent_s(table), 1) for table in facts}
+        return _event("tick", json.dumps({"link": feed.connected, "silent_s": silent}))
+
+    async def events() -> AsyncIterator[str]:
+        viewer = _Viewer(facts)
+        state = feed.subscribe(viewer.hear, tuple(facts))
+        try:
+            yield "retry: 1000\n\n" + _event("reset", json.dumps(facts)) + tick()
+            yield updates(state)
+            sent_s = time.monotonic()
+            while request.method == "GET" and open_still():
+                changes = await viewer.changes()
+                if len(changes) > BEHIND:
+                    return
+                text = updates(changes)
+                if time.monotonic() - sent_s >= TICK_S / 2:
+                    text, sent_s = text + tick(), time.monotonic()
+                if text:
+                    yield text
+        finally:
+            feed.unsubscribe(viewer.hear)
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+
+
+def _event(kind: str, data: str) -> str:
+    return f"event: {kind}\ndata: {data}\n\n"
+
+
+# --- pages ---
 
 
 def page(name: str) -> Answer:
@@ -117,11 +288,10 @@ def asset_routes(language: str) -> list[BaseRoute]:
 
     They answer for every path that no other route has.
     """
-
-    async def house(_request: Request) -> Response:
-        return JSONResponse({"language": language})
-
-    return [Route("/words/house.json", house), Mount("/", StaticFiles(packages=[PAGES]))]
+    return [
+        Route("/words/house.json", lambda _: JSONResponse({"language": language})),
+        Mount("/", StaticFiles(packages=[PAGES])),
+    ]
 
 
 def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
@@ -133,12 +303,12 @@ def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -
             return PlainTextResponse("no such table", 404)
         if feed.listeners >= STREAMS:
             return PlainTextResponse("too many boards are open", 503, {"Retry-After": "5"})
-        stream = Stream(feed, (table,), facts=facts)
-        return stream.response(request.method, lambda: not stopping())
+        return stream(request, feed, {table: facts[table]}, lambda: not stopping())
 
     async def tables(_request: Request) -> Response:
-        names = [{"table": name, "title": facts[name]["title"]} for name in feed.tables]
-        return Response(json.dumps(names), media_type="application/json")
+        return JSONResponse(
+            [{"table": name, "title": facts[name]["title"]} for name in feed.tables]
+        )
 
     async def board(request: Request) -> Response:
         if request.path_params["table"] not in feed.tables:

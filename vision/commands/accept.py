@@ -20,7 +20,7 @@ from vision.audit.continuity import audit_from
 from vision.board.desk.acceptance import KeyingPages
 from vision.board.host.boards import Boards, address_of, with_broker
 from vision.board.login.pages import LoginPages
-from vision.board.records import Records
+from vision.board.orders import Records
 from vision.commands import actions_of
 from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.config.table import TableConfig, load

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vision import logging_setup
+from vision.board.desk.pages import NO_REPORTS, Reports
 from vision.board.desk.table_editor import TableEditor
-from vision.board.host.boards import NO_REPORTS, Boards, Reports, address_of
+from vision.board.host.boards import Boards, address_of
 from vision.board.login.passwords import make_people
 from vision.camera.source import first_frame, is_live
 from vision.commands import needs_floor

@@ -89,7 +89,6 @@ def _field(text: str) -> tuple[str, str | int | bool]:
 def _answer(feed: Feed, orders: Orders, order: Order, endpoint: Endpoint) -> dict[str, Any]:
     """Give an order through the broker and return the answer; OutsideError where none comes."""
     feed.start()
-    orders.start()
     try:
         until_s = time.monotonic() + ANSWER_S
         while not feed.connected and time.monotonic() < until_s:
@@ -103,5 +102,4 @@ def _answer(feed: Feed, orders: Orders, order: Order, endpoint: Endpoint) -> dic
             "may this user publish orders there ([orders] username)?"
         ) from None
     finally:
-        orders.stop()
         feed.stop()

@@ -17,7 +17,7 @@ from vision.commands.printing.drawn_film import DrawnFilm
 from vision.config.errors import refuse_template
 from vision.config.table import BrokerSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
-from vision.metrics.counters import MetricsServer
+from vision.metrics.counters import serve_figures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def _watch(app: TableReader, console: Console) -> None:
     config = app.config
     labels = {"site": config.site, "table": config.table}
     try:
-        with MetricsServer(config.metrics.host, config.metrics.port, labels).serve(app):
+        with serve_figures(app, config.metrics.host, config.metrics.port, labels):
             app.run()
     finally:
         console.end()

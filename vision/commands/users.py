@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
+import pyotp
 import segno
 
 from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
@@ -27,7 +28,6 @@ from vision.board.login.passwords import (
     enrolled,
     load_passwords,
     new_recovery_codes,
-    new_secret,
     save_password,
     step_of,
 )
@@ -169,7 +169,7 @@ def _second_factor(args: argparse.Namespace) -> None:
         change_account(path, args.name, lambda account: enrolled(account, "", ()))
         print(f"{path}: {args.name} has no second factor any more")
         return
-    secret = new_secret()
+    secret = pyotp.random_base32()
     segno.make(address_of(args.name, secret)).terminal(compact=True)
     print(f"Scan it with an app for codes (TOTP), or type the secret in: {secret}")
     if sys.stdin.isatty():

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException
-from typing import Protocol, Self
+from typing import Protocol
 from urllib.request import urlopen
-from wsgiref.simple_server import WSGIServer
 
 import numpy as np
 from prometheus_client import CollectorRegistry, start_http_server
@@ -108,10 +107,6 @@ class Metrics:
         each |= {"fps_skipped": now[3] - first[3], "fps_damaged": now[4] - first[4]}
         return {name: round(count / seconds, 1) for name, count in each.items()}
 
-    def abstained(self) -> float:
-        """Return the share of cards whose reading was declined, 0 while none was seen."""
-        return round(self.cards_unread / max(self.cards_read + self.cards_unread, 1), 4)
-
     def cpu_share(self) -> float:
         """Return the processor time of this process over the run, 1.0 for one whole core."""
         return round((time.process_time() - self._began_cpu_s) / max(self.wall_s(), 1e-6), 2)
@@ -119,7 +114,7 @@ class Metrics:
     def health(self) -> dict[str, object]:
         """Return the figures of the topic `health`; the journal adds those of the outbox."""
         frame, event, age = map(spread, (self.frame, self.event, self.age))
-        sight = self.sight()
+        sight, named = self.sight(), self.cards_read + self.cards_unread
         return {
             "fps": self.fps(),
             "frames": self.frames,
@@ -127,7 +122,7 @@ class Metrics:
             "cards_out": self.cards_out,
             "cards_read": self.cards_read,
             "cards_unread": self.cards_unread,
-            "abstained": self.abstained(),
+            "abstained": round(self.cards_unread / max(named, 1), 4),
             "outages": sight.outages,
             "blind": sight.blind,
             "canary": {"failures": sight.canary_failures, "complaint": sight.canary_complaint},
@@ -165,75 +160,55 @@ COUNTERS = {
 
 
 class Reader(Protocol):
-    """Holds the figures; both are replaced as a whole, never changed."""
+    """Holds the figures last published as `health`, and when that was by the monotonic clock."""
 
-    @property
-    def health(self) -> Mapping[str, object]:
-        """The figures last published as `health`."""
-
-    @property
-    def health_at_s(self) -> float:
-        """When that was, by the monotonic clock."""
+    health: dict[str, object]
+    health_at_s: float
 
 
-class MetricsServer:
-    """Serves the figures of a reader; port 0 takes a free port, a taken port is logged."""
+@contextmanager
+def serve_figures(
+    reader: Reader, host: str, port: int | None, labels: Mapping[str, str]
+) -> Iterator[int | None]:
+    """Serve the figures of a reader during the block, which is given the port: 0 takes a free one.
 
-    def __init__(self, host: str, port: int | None, labels: Mapping[str, str]) -> None:
-        self.port = port
-        self._host = host
-        self._labels = dict(labels)
-        self._server: WSGIServer | None = None
-        self._thread: threading.Thread | None = None
-
-    def serve(self, reader: Reader) -> Self:
-        """Begin to serve, if a port is given; the reader does its work whether or not it can."""
-        if self.port is None:
-            return self
-        registry = CollectorRegistry()
-        registry.register(_Figures(reader, self._labels))
-        try:
-            self._server, self._thread = start_http_server(self.port, self._host, registry)
-            self.port = self._server.server_port
-        except OSError as error:
-            log.warning(
-                "no figures for Prometheus: cannot listen on %s port %s: %s; choose another "
-                "[metrics] port",
-                self._host,
-                self.port,
-                error.strerror,
-            )
-        return self
-
-    def close(self) -> None:
-        """Stop serving."""
-        if self._server is not None and self._thread is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._thread.join()
-            self._server = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    Without a port nothing is served. A taken port is logged: the reader does its work all the same.
+    """
+    registry = CollectorRegistry()
+    registry.register(_Figures(reader, labels))
+    with ExitStack() as closing:
+        if port is not None:
+            try:
+                server, thread = start_http_server(port, host, registry)
+            except OSError as error:
+                log.warning(
+                    "no figures for Prometheus: cannot listen on %s port %s: %s; choose another "
+                    "[metrics] port",
+                    host,
+                    port,
+                    error.strerror,
+                )
+            else:
+                port = server.server_port
+                for end in (thread.join, server.server_close, server.shutdown):  # the last first
+                    closing.callback(end)
+        yield port
 
 
+@dataclass(eq=False)  # a registry knows it by its identity
 class _Figures(Collector):
     """Makes metric families of the figures of `health`."""
 
-    def __init__(self, reader: Reader, labels: Mapping[str, str]) -> None:
-        self._reader = reader
-        self._labels = labels
+    reader: Reader
+    labels: Mapping[str, str]
 
     def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
         """Yield every number; unknown values and texts are left out."""
-        age_s = round(time.monotonic() - self._reader.health_at_s, 3)
-        for name, value in flat({**self._reader.health, "health_age_s": age_s}):
+        age_s = round(time.monotonic() - self.reader.health_at_s, 3)
+        for name, value in flat({**self.reader.health, "health_age_s": age_s}):
             kind = CounterMetricFamily if name in COUNTERS else GaugeMetricFamily
-            family = kind(PREFIX + name, name.replace("_", " "), labels=list(self._labels))
-            family.add_metric(list(self._labels.values()), value)
+            family = kind(PREFIX + name, name.replace("_", " "), labels=list(self.labels))
+            family.add_metric(list(self.labels.values()), value)
             yield family
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from scipy.special import betaincinv, gammaincinv
@@ -72,10 +73,7 @@ def needed(below: float, wrong: int = 0, confidence: float = CONFIDENCE) -> int:
         raise ConfigurationError(
             "--below, --confidence: not a share; give numbers such as 0.001 and 0.95"
         )
-    few, many = wrong, MOST
-    if at_most(wrong, many, confidence) >= below:
+    if at_most(wrong, MOST, confidence) >= below:
         raise ConfigurationError(f"--below {below:g}: too many coups; give a larger share")
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if at_most(wrong, middle, confidence) < below else (middle, many)
-    return many
+    coups = range(MOST)
+    return bisect_left(coups, 1, key=lambda of: int(at_most(wrong, of, confidence) < below))

@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from vision.board.answers import RefusalError
 from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
-from vision.board.records import Records
+from vision.board.orders import Records
 from vision.board.rights import MAY_ALLOW, MAY_SEE
+from vision.board.web import RefusalError
 from vision.errors import OutsideError
 from vision.record.facts import Fact
 
@@ -64,7 +64,7 @@ class KeyingPages:
             ),
             Route("/api/accept/{shoe}/{coup}/clip", guard(self._clip, may)),
             Route("/api/accept/{shoe}/{coup}/{number:int}", guard(self._picture, may)),
-            *(Route(path, _to_page) for path in ("/", "/desk")),
+            *(Route(path, lambda _: RedirectResponse("/accept", 303)) for path in ("/", "/desk")),
         ]
 
     def _task(self, request: Request, session: Session) -> Mapping[str, Any]:
@@ -109,7 +109,3 @@ class KeyingPages:
             raise RefusalError(404, "there is no clip of this coup")
         self._looks.note(session, self._table, f"coup/{coup}")
         return Response(found, media_type=kind, headers={"Cache-Control": "private, max-age=600"})
-
-
-async def _to_page(_request: Request) -> Response:
-    return RedirectResponse("/accept", 303)

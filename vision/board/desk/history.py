@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vision.board.feed import Feed
 from vision.board.orders import Order, Orders
 from vision.board.table_state import MEDIA
 from vision.wire.commands import RANGE_LIMIT, REPLAY
@@ -50,7 +49,7 @@ class History:
     """The shoes of some tables; safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._shoes: dict[str, OrderedDict[str, _Shoe]] = {}
+        self._shoes: dict[str, dict[str, _Shoe]] = {}
         self._replies: dict[str, OrderedDict[str, Payload]] = {}
         self._media: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._media_size = 0
@@ -68,24 +67,22 @@ class History:
 
     def newest(self, table: str) -> int:
         """Return the highest message number received from a table."""
-        with self._mutex:
-            return self._newest.get(table, 0)
+        return self._newest.get(table, 0)
 
     def media(self, table: str, topic: str) -> bytes | None:
         """Return a picture or clip, None where it was not received or is no longer kept."""
-        with self._mutex:
-            return self._media.get((table, topic))
+        return self._media.get((table, topic))
 
     def shoes(self, table: str) -> list[dict[str, Any]]:
         """Return a summary of each shoe of a table, the newest first."""
         with self._mutex:
-            found = self._shoes.get(table, OrderedDict())
+            found = self._shoes.get(table, {})
             return [_summary(name, shoe) for name, shoe in reversed(found.items())]
 
     def shoe(self, table: str, name: str) -> dict[str, Any] | None:
         """Return everything of a shoe by coup, None where the shoe is not known."""
         with self._mutex:
-            shoe = self._shoes.get(table, OrderedDict()).get(name)
+            shoe = self._shoes.get(table, {}).get(name)
             return None if shoe is None else _whole(name, shoe)
 
     def replies(self, table: str) -> list[Payload]:
@@ -131,21 +128,15 @@ class History:
             shoe.pictures[str(payload.get("topic"))] = payload
 
     def _shoe(self, table: str, name: str) -> _Shoe:
-        shoes = self._shoes.setdefault(table, OrderedDict())
+        """Return a shoe; a new one may take the place of one that says little, or the oldest."""
+        shoes = self._shoes.setdefault(table, {})
         if name not in shoes:
+            if len(shoes) >= KEPT_SHOES:
+                sizes = {key: len(one.cards) + len(one.results) for key, one in shoes.items()}
+                slight = (key for key, size in sizes.items() if size < SLIGHT)
+                del shoes[next(slight, next(iter(shoes)))]
             shoes[name] = _Shoe()
-            if len(shoes) > KEPT_SHOES:
-                del shoes[self._dispensable(shoes)]
         return shoes[name]
-
-    @staticmethod
-    def _dispensable(shoes: OrderedDict[str, _Shoe]) -> str:
-        """Return the oldest shoe that says next to nothing, else the oldest; never the last."""
-        *older, _ = shoes
-        slight = (
-            name for name in older if len(shoes[name].cards) + len(shoes[name].results) < SLIGHT
-        )
-        return next(slight, older[0])
 
     def _keep_media(self, table: str, topic: str, data: bytes) -> None:
         old = self._media.pop((table, topic), b"")
@@ -237,12 +228,12 @@ class Backfill:
     Requests are signed as orders are, because only then do pictures come too.
     """
 
-    def __init__(self, feed: Feed, history: History, orders: Orders) -> None:
-        self._feed = feed
+    def __init__(self, history: History, orders: Orders) -> None:
         self._history = history
         self._orders = orders
-        self._known = dict.fromkeys(feed.tables, 0)
-        self._asked = dict.fromkeys(feed.tables, 0)
+        self._feed = orders.feed
+        self._known = dict.fromkeys(self._feed.tables, 0)
+        self._asked = dict.fromkeys(self._feed.tables, 0)
 
     def look(self) -> None:
         """Ask where the link was lost and came back; to be called every half second or so."""
@@ -260,9 +251,7 @@ class Backfill:
     def _ask(self, table: str, newest: int) -> None:
         known = self._known[table] if self._known[table] <= newest else 0
         oldest = max(known, newest - LOOK_BACK) + 1
-        last = newest
-        while last >= oldest:
+        for last in range(newest, oldest - 1, -RANGE_LIMIT):
             first = max(oldest, last - RANGE_LIMIT + 1)
             wanted = {"first": first, "last": last, "by": self._orders.name}
             self._orders.send(Order(table, REPLAY, wanted))
-            last = first - 1

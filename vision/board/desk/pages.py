@@ -8,7 +8,7 @@ import io
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,21 +19,16 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from vision.access.command_gate import NEEDED, VOUCHERS
-from vision.board.answers import OneAtATime, RefusalError
 from vision.board.desk.history import History
-from vision.board.feed import Feed
-from vision.board.login.identity import NICE, Claim, NotKnownError, Throttle
-from vision.board.login.pages import LoginPages
+from vision.board.login.identity import Claim, NotKnownError, OneAtATime, Throttle
+from vision.board.login.pages import Guarded, LoginPages
 from vision.board.login.sessions import Looks, Session
-from vision.board.orders import Order, Orders, Second
-from vision.board.records import Records
+from vision.board.orders import Order, Second
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
-from vision.board.stream import Stream
-from vision.board.web import TableFacts
+from vision.board.web import RefusalError, TableFacts, stream
 from vision.errors import ShoeReaderError
 from vision.record.facts import Fact, Medium
 from vision.wire.commands import RefusedError
-from vision.wire.form import Payload
 from vision.wire.messages import LEVELS, TYPES
 
 # Seconds that a page waits for the answer to an order. The reader answers within a frame; after
@@ -51,35 +46,47 @@ EXPORTS_ASKED = 8
 # Takes table, shoe, coup and the file to write.
 Exporter = Callable[[str, str, int, Path], object]
 NO_ANSWER = "no answer from the table; look at its state before you give the order again"
+NO_ARCHIVE = "there are no reports here: [archive] address is not set in the table file"
 
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the desks hear, look back on, order and record by."""
-
-    feed: Feed
-    orders: Orders
-    records: Records
-    history: History
+# Answers a question, given its kind and what was asked: an object with `columns` and `rows`.
+# ConfigurationError where it makes no sense, OutsideError where the archive does not answer.
+Ask = Callable[[str, Mapping[str, str]], Mapping[str, Any]]
+# The kinds of question, each with the ways in which it can be asked.
+Kinds = Mapping[str, tuple[str, ...]]
+# What can be asked of an archive, and what asks it.
+Reports = tuple[Kinds, Ask]
+NO_REPORTS: Reports = ({}, lambda _kind, _asked: {})  # of a house without one
 
 
 class DeskPages:
     """The pages of people who are logged in, and the answers to their requests."""
 
-    def __init__(self, login: LoginPages, parts: Parts, exporter: Exporter) -> None:
-        """Prepare; `exporter` writes the archive of a coup, OutsideError when it cannot."""
+    def __init__(
+        self, login: LoginPages, history: History, exporter: Exporter, reports: Reports
+    ) -> None:
+        """Prepare; `exporter` writes the archive of a coup, OutsideError when it cannot.
+
+        Without kinds of `reports` there is no archive, and the page of reports says so.
+        """
         self._exporter = exporter
+        self._kinds, self._ask = reports
         self._login = login
-        self._feed, self._history = parts.feed, parts.history
-        self._orders, self._records = parts.orders, parts.records
+        self._history = history
+        self._records = login.records
+        self._orders = login.records.orders
+        self._feed = login.records.orders.feed
         self._given = Throttle(*ORDERS_OF_A_PERSON)
         # One archive at a time: each folds a shoe of a log, on the processors that serve all pages.
-        self._exports = OneAtATime("exports", nice=NICE)
+        self._exports = OneAtATime("exports")
         self._looks = Looks(self._records, Fact.PICTURE_SEEN)
 
     def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of the pages and of their requests."""
-        guard = self._login.guard
+        guard, history = self._login.guard, self._history
+
+        def of_table(look: Callable[[str], object]) -> Guarded:
+            return lambda request, _: look(request.path_params["table"])
+
         return [
             Route("/desk", self._login.guard_page("desk.html", DESK)),
             Route("/dealer", self._login.guard_page("dealer.html", MAY_SEE["dealer"])),
@@ -87,27 +94,26 @@ class DeskPages:
             Route("/setup", self._login.guard_page("setup.html", MAY_SEE["setup"])),
             Route("/api/events", guard(self._events(facts, stopping))),
             Route("/api/order/{table}/{name}", guard(self._order, change=True), methods=["POST"]),
-            Route("/api/history/{table}", guard(self._shoes, DESK)),
+            Route("/api/history/{table}", guard(of_table(history.shoes), DESK)),
             Route("/api/history/{table}/{shoe}", guard(self._shoe, DESK)),
-            Route("/api/replies/{table}", guard(self._replies, DESK)),
-            Route("/api/search", guard(self._search, DESK)),
+            Route("/api/replies/{table}", guard(of_table(history.replies), DESK)),
+            Route("/api/search", guard(lambda r, _: history.search(dict(r.query_params)), DESK)),
             Route("/api/media/{table}/{kind}/{id}", guard(self._media, DESK)),
             Route("/api/export/{table}/{shoe}/{coup:int}", guard(self._export, DESK)),
+            Route("/floor", self._login.guard_page("floor.html", MAY_SEE["floor"])),
+            Route("/reports", self._login.guard_page("reports.html", MAY_SEE["reports"])),
+            Route("/api/reports", guard(self._list, MAY_SEE["reports"])),
+            Route("/api/report/{kind}", guard(self._report, MAY_SEE["reports"])),
         ]
 
-    def _events(self, facts: TableFacts, stopping: Callable[[], bool]) -> Any:
+    def _events(self, facts: TableFacts, stopping: Callable[[], bool]) -> Guarded:
         async def events(request: Request, session: Session) -> Response:
-            stream = Stream(
-                self._feed,
-                self._feed.tables,
-                facts=facts,
-                may_hear=lambda update: may_hear(session.role, update),
-            )
             # An open page is no sign of its person: it does not keep the session from ending.
-            return stream.response(
-                request.method,
-                lambda: not stopping() and self._login.session(request, touch=False) is session,
-            )
+            def open_still() -> bool:
+                return not stopping() and self._login.session(request, touch=False) is session
+
+            hears = partial(may_hear, session.role)
+            return stream(request, self._feed, facts, open_still, hears)
 
         return events
 
@@ -117,14 +123,13 @@ class DeskPages:
             raise RefusalError(404, "there is no such table or order")
         if session.role not in MAY_ORDER[name]:
             raise RefusalError(403, f"{name} is not for the role {session.role}")
-        if not self._given.allows(session.name):
+        if not self._given.take(session.name):
             raise RefusalError(429, "too many orders at once; wait a moment")
-        self._given.count(session.name)
         fields = dict(request.state.fields)
         try:
             second = await self._second(fields.pop("second", None), request, session)
         except NotKnownError as error:  # the page asks again, and logs nobody out
-            ask = {"ask": "second", **error.more}
+            ask: dict[str, Any] = {"ask": "second", **error.more}
             raise RefusalError(403, str(error), accepted=False, **ask) from error
         return await self._give(Order(table, name, {**fields, **session.who}, second=second))
 
@@ -147,27 +152,20 @@ class DeskPages:
         claim = Claim.read(claimed if isinstance(claimed, dict) else {})
         if claim.name == session.name:
             raise NotKnownError(403, "the second person must be another one")
-        role = next((role for role in self._login.roles(claim.name) if role in VOUCHERS), "")
+        role = next(
+            (role for role in self._login.accounts.roles(claim.name) if role in VOUCHERS), ""
+        )
         claim = replace(claim, role=claim.role or role)
         role = await self._login.identify(claim, request)
         if role not in VOUCHERS:
             raise NotKnownError(403, f"this is not for the role {role} to vouch for")
         return Second(claim.name, role)
 
-    def _shoes(self, request: Request, _session: Session) -> list[dict[str, Any]]:
-        return self._history.shoes(request.path_params["table"])
-
     def _shoe(self, request: Request, _session: Session) -> dict[str, Any]:
         whole = self._history.shoe(request.path_params["table"], request.path_params["shoe"])
         if whole is None:
             raise RefusalError(404, "this shoe is not known here")
         return whole
-
-    def _replies(self, request: Request, _session: Session) -> list[Payload]:
-        return self._history.replies(request.path_params["table"])
-
-    def _search(self, request: Request, _session: Session) -> list[dict[str, Any]]:
-        return self._history.search(dict(request.query_params))
 
     def _media(self, request: Request, session: Session) -> Response:
         table, kind, name = (request.path_params[part] for part in ("table", "kind", "id"))
@@ -198,44 +196,14 @@ class DeskPages:
         tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         return FileResponse(folder / "archive.zip", filename=name, background=tidy)
 
-
-# --- the whole house ------------------------------------------------------------------------------
-
-
-NO_ARCHIVE = "there are no reports here: [archive] address is not set in the table file"
-
-# Answers a question, given its kind and what was asked: an object with `columns` and `rows`.
-# ConfigurationError where it makes no sense, OutsideError where the archive does not answer.
-Ask = Callable[[str, Mapping[str, str]], Mapping[str, Any]]
-# The kinds of question, each with the ways in which it can be asked.
-Kinds = Mapping[str, tuple[str, ...]]
-
-
-class ReportPages:
-    """The floor page, the reports page, and the answers that it asks for."""
-
-    def __init__(self, login: LoginPages, kinds: Kinds, ask: Ask) -> None:
-        """Prepare; without `kinds` there is no archive, and the page says so."""
-        self._login = login
-        self._kinds = kinds
-        self._ask = ask
-
-    def routes(self) -> list[Route]:
-        """Return the routes of the pages and of their requests."""
-        guard, may = self._login.guard, MAY_SEE["reports"]
-        return [
-            Route("/floor", self._login.guard_page("floor.html", MAY_SEE["floor"])),
-            Route("/reports", self._login.guard_page("reports.html", may)),
-            Route("/api/reports", guard(self._list, may)),
-            Route("/api/report/{kind}", guard(self._answer, may)),
-        ]
+    # --- reports of the whole house ---
 
     def _list(self, _request: Request, _session: Session) -> Kinds:
         if not self._kinds:
             raise RefusalError(404, NO_ARCHIVE)
         return self._kinds
 
-    def _answer(self, request: Request, _session: Session) -> Mapping[str, Any] | Response:
+    def _report(self, request: Request, _session: Session) -> Mapping[str, Any] | Response:
         kind = request.path_params["kind"]
         if kind not in self._kinds:
             raise RefusalError(404, "there is no such report" if self._kinds else NO_ARCHIVE)

@@ -18,12 +18,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from vision.board.answers import RefusalError
 from vision.board.desk.table_editor import TableEditor
 from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
-from vision.board.records import Records
 from vision.board.rights import MAY_SEE
+from vision.board.web import RefusalError
 from vision.record.facts import Fact
 
 ENGINEER = MAY_SEE["setup"]
@@ -42,13 +41,10 @@ JOBS = {
 KEPT_LINES = 200
 # Seconds that a command has to end in order before it is killed: on a loaded machine more than 5.
 END_S = 20.0
-
 # Seconds after which an engineer who goes on looking at a picture is recorded as doing so again.
 LOOKED_FOR_S = 600.0
 
-
 log = logging.getLogger(__name__)
-
 
 Handler = Callable[[TableEditor, Request, Session], Any]
 
@@ -56,14 +52,12 @@ Handler = Callable[[TableEditor, Request, Session], Any]
 class SetupPages:
     """The set-up pages of the tables whose files are on this machine."""
 
-    def __init__(
-        self, login: LoginPages, editors: Mapping[str, TableEditor], records: Records
-    ) -> None:
+    def __init__(self, login: LoginPages, editors: Mapping[str, TableEditor]) -> None:
         self._login = login
         self._editors = dict(editors)
-        self._records = records
+        self._records = login.records
         self._jobs = {table: Job() for table in editors}
-        self._looks = Looks(records, Fact.LIVE_VIEW_SEEN, again_s=LOOKED_FOR_S)
+        self._looks = Looks(login.records, Fact.LIVE_VIEW_SEEN, again_s=LOOKED_FOR_S)
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages and of their requests."""
@@ -72,8 +66,8 @@ class SetupPages:
         return [
             Route("/setup/{table}", page),
             Route(f"{start}/picture/{{kind}}", self._guard(self._picture)),
-            Route(f"{start}/gauges", self._guard(self._gauges)),
-            Route(f"{start}/places", self._guard(self._places)),
+            Route(f"{start}/gauges", self._guard(lambda editor, *_: editor.gauges())),
+            Route(f"{start}/places", self._guard(lambda editor, *_: editor.places())),
             Route(f"{start}/places", self._guard(self._write, change=True), methods=["POST"]),
             Route(f"{start}/job", self._guard(self._job)),
             Route(f"{start}/job/{{name}}", self._guard(self._run, change=True), methods=["POST"]),
@@ -95,53 +89,39 @@ class SetupPages:
 
     def _picture(self, editor: TableEditor, request: Request, session: Session) -> Response:
         kind = request.path_params["kind"]
-        kinds = {"live": editor.live, "drawn": editor.drawn, "kept": editor.kept}
-        if kind not in kinds:
+        if kind not in ("live", "drawn", "kept"):
             raise RefusalError(404, "there are the pictures `live`, `drawn` and `kept`")
         self._looks.note(session, request.path_params["table"], f"picture {kind}")
-        return Response(kinds[kind](), media_type="image/jpeg")
-
-    def _gauges(self, editor: TableEditor, _request: Request, _session: Session) -> Any:
-        return editor.gauges()
-
-    def _places(self, editor: TableEditor, _request: Request, _session: Session) -> Any:
-        return editor.places()
+        found = editor.kept() if kind == "kept" else editor.picture(drawn=kind == "drawn")
+        return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
-        done = editor.write(request.state.fields)
-        log.info(
-            "%s wrote the areas of %s, now %s; the old file is kept as %s",
-            session.name,
-            editor.file,
-            done.after,
-            done.kept,
-        )
-        what = {
-            "subject": editor.file,
-            "detail": f"sha256 {done.before} -> sha256 {done.after}",
-            **session.who,
-        }
+        kept, before, after = editor.write(request.state.fields)
+        words = "%s wrote the areas of %s, now %s; the old file is kept as %s"
+        log.info(words, session.name, editor.file, after, kept)
+        detail = f"sha256 {before} -> sha256 {after}"
+        self._fact(Fact.TABLE_FILE_CHANGED, request, session, subject=editor.file, detail=detail)
+        return {"kept": kept}
+
+    def _fact(self, kind: Fact, request: Request, session: Session, **what: str) -> None:
         table = request.path_params["table"]
-        self._records.fact(Fact.TABLE_FILE_CHANGED, table=table, **what)
-        return {"kept": done.kept}
+        self._records.fact(kind, table=table, **what, **session.who)
 
     def _job(self, _editor: TableEditor, request: Request, _session: Session) -> dict[str, Any]:
         return self._jobs[request.path_params["table"]].state()
 
     def _run(self, editor: TableEditor, request: Request, session: Session) -> dict[str, Any]:
-        table, name = request.path_params["table"], request.path_params["name"]
-        job = self._jobs[table]
+        name, job = request.path_params["name"], self._jobs[request.path_params["table"]]
         if name != "stop" and name not in JOBS:
             raise RefusalError(404, "there is no such command to run")
-        what = {"subject": name, "detail": editor.file, **session.who}
-        self._records.fact(Fact.JOB_RUN, table=table, **what)
+        self._fact(Fact.JOB_RUN, request, session, subject=name, detail=editor.file)
         log.info("%s: %s of %s", session.name, name, editor.file)
         if name == "stop":
             job.stop()
-            return job.state()
-        editor.release()
-        if not job.start(name, (*JOBS[name], editor.file)):
-            raise RefusalError(409, "a command is running already; stop it first")
+        else:
+            editor.viewfinder.release()
+            if not job.start(name, (*JOBS[name], editor.file)):
+                raise RefusalError(409, "a command is running already; stop it first")
         return job.state()
 
 
@@ -163,7 +143,7 @@ class Job:
     def start(self, name: str, words: Sequence[str]) -> bool:
         """Run a command under a name; False where another one is still running."""
         with self._mutex:
-            if self._running:
+            if self._process is not None and self._process.poll() is None:
                 return False
             self._name, self._lines = name, deque(maxlen=KEPT_LINES)
             self._process = subprocess.Popen(  # noqa: S603  # our own program
@@ -196,16 +176,13 @@ class Job:
         """Return the command's name, its lines so far, and its exit code, None while it runs."""
         with self._mutex:
             code = None if self._process is None else self._process.poll()
+            running = self._process is not None and code is None
             return {
                 "name": self._name,
-                "running": self._running,
+                "running": running,
                 "code": code,
                 "lines": list(self._lines),
             }
-
-    @property
-    def _running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
 
 
 def _listen(out: IO[str], lines: deque[str]) -> None:

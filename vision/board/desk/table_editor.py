@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -46,42 +46,25 @@ QUALITY = 80
 Draw = Callable[[TableConfig], Callable[[Frame], Image]]
 
 
-class Written(NamedTuple):
-    """A table file that was changed: where the old one is kept, and the hashes of both."""
-
-    kept: str
-    before: str
-    after: str
-
-
 class TableEditor:
     """One table file and its camera."""
 
     def __init__(self, config: TableConfig, path: Path, draw: Draw) -> None:
         self._path = path
-        self._viewfinder = Viewfinder(config.camera, lambda: draw(load(path)), cover=self._covered)
+        self.file = str(path)
+        self.viewfinder = Viewfinder(config.camera, lambda: draw(load(path)))
 
-    @property
-    def file(self) -> str:
-        """The path of the table file."""
-        return str(self._path)
+    def picture(self, *, drawn: bool) -> bytes:
+        """Return what the camera sees of the layout now, JPEG; OutsideError without an answer.
 
-    def live(self) -> bytes:
-        """Return what the camera sees of the layout now, JPEG; OutsideError without an answer."""
-        return self._viewfinder.picture()
-
-    def drawn(self) -> bytes:
-        """Return the same with what the reader makes of it drawn on; OutsideError likewise."""
-        return self._viewfinder.picture(drawn=True)
+        `drawn`: with what the reader makes of it drawn on.
+        """
+        return jpeg(self._covered(self.viewfinder.image(drawn=drawn)), QUALITY)
 
     def gauges(self) -> list[dict[str, Any]]:
         """Return light, focus and size of a card in the newest picture; OutsideError likewise."""
-        found = gauges(self._viewfinder.image(), load(self._path).view.table_view())
+        found = gauges(self.viewfinder.image(), load(self._path).view.table_view())
         return [{**one._asdict(), "good": one.good} for one in found]
-
-    def release(self) -> None:
-        """Close the camera, for a command that opens it."""
-        self._viewfinder.release()
 
     def kept(self) -> bytes:
         """Return the picture of the empty layout that was kept, JPEG; OutsideError without one."""
@@ -111,11 +94,12 @@ class TableEditor:
             "version": self._version(),
         }
 
-    def write(self, changed: Mapping[str, Any]) -> Written:
-        """Write the places that were moved (pixels); return what was done.
+    def write(self, changed: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Write the places that were moved (pixels).
 
-        ConfigurationError where they are no places, or the file is another than they were read
-        from; OutsideError where it cannot be written.
+        Return where the old file is kept, its hash, and that of the new. ConfigurationError where
+        they are no places, or the file is another than they were read from; OutsideError where it
+        cannot be written.
         """
         before = self._version()
         if changed.get("version") != before:
@@ -142,8 +126,7 @@ class TableEditor:
         file = TableFile(self._path)
         areas = {n: view.homography.to_mm(area) for n, area in moved.items()}
         file.change("view", {**section, **areas_section(areas)})
-        kept = str(file.write())
-        return Written(kept, before, self._version())
+        return str(file.write()), before, self._version()
 
     def _covered(self, image: Image) -> Image:
         """Return a picture with all blacked out that lies beyond the layout: guests, and staff.
@@ -193,30 +176,19 @@ class Viewfinder:
     """
 
     def __init__(
-        self,
-        camera: CameraSection,
-        drawing: Callable[[], Callable[[Frame], Image]],
-        *,
-        cover: Callable[[Image], Image],
+        self, camera: CameraSection, drawing: Callable[[], Callable[[Frame], Image]]
     ) -> None:
-        """Prepare; `cover` blacks out what lies beyond the layout."""
         self._camera = camera
         self._drawing = drawing
-        self._cover = cover
         self._news = threading.Condition()
-        # By whether they are drawn on: the newest picture, when it came, and when it was asked for.
-        self._images: dict[bool, Image] = {}
-        self._taken_s: dict[bool, float] = {}
+        # By whether they are drawn on: the newest picture and when it came; when it was asked for.
+        self._taken: dict[bool, tuple[Image, float]] = {}
         self._asked_s: dict[bool, float] = {}
         self._complaint = ""
         self._thread: threading.Thread | None = None
 
-    def picture(self, *, drawn: bool = False) -> bytes:
-        """Return the newest picture as JPEG; OutsideError where none comes in time."""
-        return jpeg(self._cover(self.image(drawn=drawn)), QUALITY)
-
     def release(self) -> None:
-        """Close the camera, and wait until it is closed."""
+        """Close the camera, for a command that opens it, and wait until it is closed."""
         thread = self._thread
         with self._news:
             self._asked_s.clear()
@@ -231,8 +203,10 @@ class Viewfinder:
                 self._complaint = ""
                 self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
                 self._thread.start()
-            self._news.wait_for(lambda: self._is_new(drawn=drawn) or self._complaint, PICTURE_S)
-            image = self._images[drawn] if self._is_new(drawn=drawn) else None
+            self._news.wait_for(
+                lambda: self._new(drawn=drawn) is not None or self._complaint, PICTURE_S
+            )
+            image = self._new(drawn=drawn)
             complaint = self._complaint or "no picture comes"
         if image is None:
             raise OutsideError(
@@ -241,8 +215,9 @@ class Viewfinder:
             )
         return image
 
-    def _is_new(self, *, drawn: bool) -> bool:
-        return time.monotonic() - self._taken_s.get(drawn, -math.inf) < NEW_S
+    def _new(self, *, drawn: bool) -> Image | None:
+        image, taken_s = self._taken.get(drawn, (None, -math.inf))
+        return image if time.monotonic() - taken_s < NEW_S else None
 
     def _is_wanted(self, *, drawn: bool) -> bool:
         return time.monotonic() - self._asked_s.get(drawn, -math.inf) <= OPEN_AFTER_S
@@ -255,6 +230,10 @@ class Viewfinder:
             complaint = masked(str(error))
         with self._news:
             self._thread = None
+            self._complain(complaint)
+
+    def _complain(self, complaint: str) -> None:
+        with self._news:
             self._complaint = complaint
             self._news.notify_all()
 
@@ -268,13 +247,11 @@ class Viewfinder:
                     draw = draw or self._drawing()
                     self._take(draw(seen.frame), drawn=True)
             else:
-                with self._news:
-                    self._complaint = seen.reason
-                    self._news.notify_all()
+                self._complain(seen.reason)
             if not (self._is_wanted(drawn=False) or self._is_wanted(drawn=True)):
                 break
 
     def _take(self, image: Image, *, drawn: bool) -> None:
         with self._news:
-            self._images[drawn], self._taken_s[drawn] = image, time.monotonic()
+            self._taken[drawn] = image, time.monotonic()
             self._news.notify_all()

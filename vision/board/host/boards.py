@@ -15,30 +15,30 @@ from typing import Any, Self
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from vision.access.users import Credential, load_credential
+from vision.access.users import load_credential
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust
-from vision.board.answers import HANDLERS
 from vision.board.desk.history import Backfill, History
-from vision.board.desk.pages import Ask, DeskPages, Kinds, Parts, ReportPages
+from vision.board.desk.pages import NO_REPORTS, DeskPages, Reports
 from vision.board.desk.setup import SetupPages
 from vision.board.desk.table_editor import TableEditor
-from vision.board.feed import Feed
+from vision.board.feed import Feed, Recorder
 from vision.board.login.identity import Devices, Identities
 from vision.board.login.pages import LoginPages
 from vision.board.login.passwords import PasswordBook, SecondFactors
 from vision.board.login.sessions import Session, Sessions, sessions_path
-from vision.board.orders import Orders
-from vision.board.records import Records
+from vision.board.orders import Orders, Records
 from vision.board.rights import DESK_TOPICS, desk_part
 from vision.board.server import BoardServer
+from vision.board.table_state import Reduce
 from vision.board.web import (
+    HANDLERS,
     TOPICS,
-    SafeHeaders,
     TableFacts,
     asset_routes,
     public_part,
     public_routes,
+    with_safe_headers,
 )
 from vision.config.profiles import load_profile
 from vision.config.table import BoardSection, TableConfig
@@ -50,12 +50,9 @@ from vision.record.codec import rules_hash
 from vision.record.facts import Fact
 from vision.storage.anchors import anchors_of, load_public, read_anchors, term_check
 from vision.storage.evidence import folder_of
-from vision.wire.form import Proves
 from vision.wire.messages import PREFIX
 
 log = logging.getLogger(__name__)
-Reports = tuple[Kinds, Ask]  # what can be asked of an archive, and what asks it
-NO_REPORTS: Reports = ({}, lambda _kind, _asked: {})  # of a house without one
 # Gives the pages of a server that has no boards and desks: people log in for one thing only.
 Only = Callable[[LoginPages, Records], list[Route]]
 
@@ -72,21 +69,27 @@ def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
     return prefixes
 
 
-def pairs_of(configs: Sequence[TableConfig]) -> dict[str, Proves]:
-    """Return the tables at which two readers stand by, each with what checks their terms."""
-    return {
-        config.table: term_check(config.standby.ring, config.site, config.table)
-        for config in configs
-        if config.standby.servers
-    }
-
-
-def facts_of(configs: Sequence[TableConfig]) -> TableFacts:
-    """Return what the boards say of each table: title, language, offers and limits."""
-    return {config.table: _table(config) for config in configs}
+def _feed_of(
+    configs: Sequence[TableConfig],
+    endpoint: Endpoint,
+    topics: Sequence[str],
+    reduce: Reduce,
+    recorder: Recorder | None = None,
+) -> Feed:
+    """Return a feed of the tables, which checks the terms of those with two readers."""
+    feed = Feed(endpoint, prefixes_of(configs), topics, reduce=reduce, recorder=recorder)
+    feed.expect_pairs(
+        {
+            config.table: term_check(config.standby.ring, config.site, config.table)
+            for config in configs
+            if config.standby.servers
+        }
+    )
+    return feed
 
 
 def _table(config: TableConfig) -> dict[str, Any]:
+    """Return what the boards say of a table: title, language, offers and limits."""
     profile = load_profile(config.profile)
     chance = profile.betting.double_chance
     return {
@@ -113,11 +116,6 @@ def _amount(value: Fraction) -> str:
     return f"{float(value):,.10g}"
 
 
-def public_endpoint(config: TableConfig) -> Endpoint:
-    """Return how the results board reaches the broker: by its own name, if it has one."""
-    return endpoint_of(config.broker, config.board)
-
-
 class Boards:
     """The running boards of some tables, and the desks if anybody can log in."""
 
@@ -136,27 +134,28 @@ class Boards:
         of the archive. With `only`, its pages are served instead of boards and desks.
         ConfigurationError when the desk is set up by half.
         """
-        first, facts = configs[0], facts_of(configs)
-        self.feed = Feed(public_endpoint(first), prefixes_of(configs), TOPICS, reduce=public_part)
-        self.feed.expect_pairs(pairs_of(configs))
+        first, facts = configs[0], {config.table: _table(config) for config in configs}
+        # By its own name, if the results board has one.
+        endpoint = endpoint_of(first.broker, first.board)
+        self.feed = _feed_of(configs, endpoint, TOPICS, public_part)
         self.desk = None
         if first.desk.key:
-            self.desk = _DeskServer(configs, address, editors or {}, reports)
+            self.desk = _DeskServer(configs, address, editors or {})
         elif only is not None:
             raise ConfigurationError(
                 "[desk] key: is needed, because people log in; see deploy/boards.md, Logging in"
             )
-        routes = [] if only else public_routes(self.feed, facts, lambda: self.server.stopping)
+
+        def stopping() -> bool:
+            return self.server.stopping
+
+        routes = [] if only else public_routes(self.feed, facts, stopping)
         if self.desk is not None:
-            routes += (
-                self.desk.only(only)
-                if only
-                else self.desk.routes(facts, lambda: self.server.stopping)
-            )
+            routes += self.desk.routes(facts, reports, stopping, only)
         self.app = Starlette(
             routes=[*routes, *asset_routes(first.board.language)], exception_handlers=HANDLERS
         )
-        self.server = BoardServer(SafeHeaders(self.app, tls=address.is_private), address)
+        self.server = BoardServer(with_safe_headers(self.app, tls=address.is_private), address)
 
     def __enter__(self) -> Self:
         self.server.start()
@@ -180,86 +179,57 @@ class _DeskServer:
         configs: Sequence[TableConfig],
         address: BoardSection,
         editors: Mapping[str, TableEditor],
-        reports: Reports,
     ) -> None:
-        config = configs[0]
-        self._configs = {table_config.table: table_config for table_config in configs}
+        first = configs[0]
+        desk = first.desk
+        self._configs = {config.table: config for config in configs}
         _check_secrecy(address)
-        credential = load_credential(Path(config.desk.key))
+        credential = load_credential(Path(desk.key))
+        users, passwords, folder = people_files(first)
         self._history = History()
-        self._feed = Feed(
-            endpoint_of(config.broker, config.desk),
-            prefixes_of(configs),
-            DESK_TOPICS,
-            reduce=desk_part,
-            recorder=self._history.record,
-        )
-        self._feed.expect_pairs(pairs_of(configs))
-        users, passwords, folder = people_files(config)
-        self._orders = Orders(self._feed, credential)
+        endpoint = endpoint_of(first.broker, desk)
+        record = self._history.record
+        self._feed = _feed_of(configs, endpoint, DESK_TOPICS, desk_part, record)
+        orders = Orders(self._feed, credential)
         # Servers that run side by side each have their own.
         waiting = folder / f"records-{address.port}.sqlite" if address.port else None
-        self._records = Records(self._feed, self._orders, waiting)
-        self._accounts = PasswordBook(users, passwords, days=config.desk.password_days)
-        self._login = self._login_pages(config, address, credential, folder)
-        self._records.watch(Backfill(self._feed, self._history, self._orders).look)
-        self._records.watch(self._note_accounts)
-        self._set_up = SetupPages(self._login, editors, self._records)
-        self._reports = reports
-
-    def _login_pages(
-        self, config: TableConfig, address: BoardSection, credential: Credential, folder: Path
-    ) -> LoginPages:
-        sessions = Sessions(
-            idle_s=60 * config.desk.idle_min,
-            length_s=3600 * config.desk.session_h,
-            path=sessions_path(folder, address.port),
-            ended=self._note_ended,
-        )
-        devices = Devices(bytes.fromhex(credential.sign_text(b"devices known to this desk")))
+        self._records = Records(orders, waiting)
+        self._accounts = PasswordBook(users, passwords, days=desk.password_days)
         identities = Identities(
             self._accounts,
             SecondFactors(folder / "used-codes.json"),
-            devices,
-            two_factors=frozenset(config.desk.second_factor),
-            recorder=self._records,
+            Devices(bytes.fromhex(credential.sign_text(b"devices known to this desk"))),
+            records=self._records,
+            two_factors=desk.second_factor,
         )
-        return LoginPages(
-            self._accounts,
-            sessions,
-            identities,
-            recorder=self._records,
-            address=address,
+        sessions = Sessions(
+            idle_s=60 * desk.idle_min,
+            length_s=3600 * desk.session_h,
+            path=sessions_path(folder, address.port),
+            ended=self._note_ended,
         )
+        self._login = LoginPages(identities, sessions, address)
+        self._set_up = SetupPages(self._login, editors)
+        self._records.watched += (Backfill(self._history, orders).look, self._note_accounts)
 
-    def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
-        """Return the routes of logging in and of the desks."""
-        parts = Parts(self._feed, self._orders, self._records, self._history)
-        desk = DeskPages(self._login, parts, self._export)
-        reports = ReportPages(self._login, *self._reports)
-        return [
-            *self._login.routes(),
-            *desk.routes(facts, stopping),
-            *reports.routes(),
-            *self._set_up.routes(),
-        ]
-
-    def only(self, make: Only) -> list[Route]:
-        """Return the routes of logging in, and those that `make` gives."""
-        return [*self._login.routes(), *make(self._login, self._records)]
+    def routes(
+        self, facts: TableFacts, reports: Reports, stopping: Callable[[], bool], only: Only | None
+    ) -> list[Route]:
+        """Return the routes of logging in, and of the desks or what `only` gives."""
+        routes = self._login.routes()
+        if only is not None:
+            return routes + only(self._login, self._records)
+        desk = DeskPages(self._login, self._history, self._export, reports)
+        return routes + desk.routes(facts, stopping) + self._set_up.routes()
 
     def start(self) -> None:
-        """Begin to listen."""
         self._feed.start()
-        self._orders.start()
         self._records.start()
 
     def stop(self) -> None:
-        """Leave the broker, and end what an engineer has running."""
         self._set_up.stop()
-        self._records.stop()
-        self._orders.stop()
         self._feed.stop()
+        self._records.stop()
 
     def _export(self, table: str, shoe: str, coup: int, out: Path) -> None:
         """Write a coup's part of the log with its evidence and receipt; ShoeReaderError."""
@@ -287,16 +257,15 @@ class _DeskServer:
         """Record whose password or second factor is another than when it was last looked at."""
         for name in self._accounts.users.users:
             account = self._accounts.account(name)
-            parts = (("password", account.hash), ("second factor", account.secret))
-            for (what, part), kind in zip(parts, CHANGED, strict=True):
+            for what, part, kind in (
+                ("password", account.hash, Fact.PASSWORD_CHANGED),
+                ("second factor", account.secret, Fact.SECOND_FACTOR_CHANGED),
+            ):
                 digest = hashlib.sha256(part.encode()).hexdigest() if part else ""
                 before = self._records.known(f"{what} of {name}", digest)
                 if before is not None and before != digest:
                     how = "taken away" if not part else "changed" if before else "set up"
                     self._records.fact(kind, subject=name, detail=how)
-
-
-CHANGED = (Fact.PASSWORD_CHANGED, Fact.SECOND_FACTOR_CHANGED)
 
 
 def _trust_of(config: TableConfig) -> Trust:

@@ -8,20 +8,25 @@ keep that person out by trying wrong passwords elsewhere.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import logging
+import os
 import secrets
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from vision.board.answers import OneAtATime, RefusalError
 from vision.board.login.passwords import PasswordBook, SecondFactors
-from vision.board.records import Records
+from vision.board.orders import Records
 from vision.board.server import network_of
+from vision.board.web import RefusalError
 from vision.record.facts import Fact
 
 # Failed log-ins allowed in so many seconds: of a name from devices that are not known, from an
@@ -57,6 +62,13 @@ class Throttle:
             done.popleft()
         return not done or len(done) < self._times
 
+    def take(self, key: str) -> bool:
+        """Whether the key may do it once more now; counted where it may."""
+        allowed = self.allows(key)
+        if allowed:
+            self.count(key)
+        return allowed
+
     def count(self, key: str) -> None:
         """Note that the key has done it."""
         if key not in self._done and len(self._done) >= KEYS:
@@ -71,60 +83,6 @@ class Throttle:
     def forgive(self, key: str) -> None:
         """Forget what the key has done."""
         self._done.pop(key, None)
-
-
-class Tries:
-    """Counts the tries to log in; safe in the server's thread only."""
-
-    def __init__(self) -> None:
-        self._by_name = Throttle(*TRIES_OF_NAME)
-        self._by_address = Throttle(*TRIES_FROM_ADDRESS)
-        self._by_device = Throttle(*TRIES_OF_DEVICE)
-        self._failed = Throttle(*BURST)
-        self._told = Throttle(1, BURST[1])
-        self._unlocked: dict[str, int] = {}
-
-    def may(self, name: str, address: str, device: str) -> bool:
-        """Whether a password may be tried; counts the try, before the password is checked.
-
-        `device` is the known device of that person, "" where it is none.
-        """
-        pairs = self._limits(name, address, device)
-        allowed = all(throttle.allows(key) for throttle, key in pairs)
-        for throttle, key in pairs if allowed else ():
-            throttle.count(key)
-        return allowed
-
-    def forgive(self, name: str, address: str, device: str) -> None:
-        """Forget the tries of a person who has got in; of an address only this one."""
-        self._by_device.forgive(device)
-        self._by_name.forgive(name)
-        if not device:
-            self._by_address.take_back(address)
-
-    def take_back(self, name: str, address: str, device: str) -> None:
-        """Take back a try at which no password or code was wrong."""
-        for throttle, key in self._limits(name, address, device):
-            throttle.take_back(key)
-
-    def unlock(self, name: str, at: int) -> None:
-        """Forget the tries of a name where an administrator has said so since (Unix ms)."""
-        if at > self._unlocked.get(name, 0):
-            self._unlocked[name] = at
-            self._by_name.forgive(name)
-
-    def fail(self) -> bool:
-        """Count a failed or refused try; whether the house is to be told of a burst now."""
-        self._failed.count("")
-        burst = not self._failed.allows("") and self._told.allows("")
-        if burst:
-            self._told.count("")
-        return burst
-
-    def _limits(self, name: str, address: str, device: str) -> list[tuple[Throttle, str]]:
-        if device:
-            return [(self._by_device, device)]
-        return [(self._by_address, address), (self._by_name, name)]
 
 
 class Devices:
@@ -161,11 +119,36 @@ class Devices:
 # all waits for seconds at most. Fewer turn people away when a shift begins.
 WAITING = 10
 WAITING_WITH_KNOWN = 40
-# How much the thread of the checks gives way to the reader on the same machine (`nice`).
+# How much a thread of slow work gives way to the reader on the same machine (`nice`).
 NICE = 5
 CROWD = "many people log in at once; try again in a moment"
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class OneAtATime:
+    """Runs slow work in order in a thread that gives way to others by NICE."""
+
+    def __init__(self, name: str) -> None:
+        self._thread = ThreadPoolExecutor(1, name, initializer=_give_way)
+        self._waiting = 0
+
+    async def run(self, work: Callable[[], T], *, most: int, full: str) -> T:
+        """Return what the work comes to; RefusalError with `full` where `most` wait already."""
+        if self._waiting >= most:
+            raise RefusalError(429, full)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        finally:
+            self._waiting -= 1
+
+
+def _give_way() -> None:
+    with suppress(OSError):  # a sandbox may forbid it; then the work is as urgent as the rest
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +177,6 @@ class Claim:
 class NotKnownError(RefusalError):
     """Somebody is not who they say, or may not try; `ask` is what the page is to ask for."""
 
-    def __init__(self, status: int, why: str, **ask: str) -> None:
-        super().__init__(status, why, **ask)
-        self.retry_s = TRIES_OF_NAME[1] if status == 429 else 0.0
-
 
 class Identities:
     """Checks claims against the accounts."""
@@ -208,43 +187,51 @@ class Identities:
         factors: SecondFactors,
         devices: Devices,
         *,
-        two_factors: frozenset[str],
-        recorder: Records,
+        records: Records,
+        two_factors: Container[str],
     ) -> None:
         """Prepare; people in a role of `two_factors` need a code too, as does who has one set up.
 
-        `recorder` keeps each failure.
+        `records` keep each failure.
         """
-        self._accounts = accounts
+        self.accounts = accounts
+        self.records = records
+        self.devices = devices
         self._factors = factors
-        self._devices = devices
         self._two_factors = two_factors
-        self._record = recorder
-        self._tries = Tries()
-        self._checks = OneAtATime("passwords", nice=NICE)
+        # The tries to log in, which the server's thread alone counts.
+        self._by_name = Throttle(*TRIES_OF_NAME)
+        self._by_address = Throttle(*TRIES_FROM_ADDRESS)
+        self._by_device = Throttle(*TRIES_OF_DEVICE)
+        self._failed = Throttle(*BURST)
+        self._burst_told = Throttle(1, BURST[1])
+        self._unlocked: dict[str, int] = {}
+        self._checks = OneAtATime("passwords")
         self._untried = 0
         self._told = Throttle(1, TRIES_OF_NAME[1])
-
-    def new_device(self, name: str) -> str:
-        """Return a cookie by which the device of a person who has got in is known again."""
-        return self._devices.cookie(name)
 
     async def check(self, claim: Claim) -> str:
         """Return the role in which the claim holds; NotKnownError with the reason."""
         name, address = claim.name, network_of(claim.address)
-        device = self._devices.known(name, claim.device)
-        self._tries.unlock(name, self._accounts.account(name).unlocked)
-        if not self._tries.may(name, address, device):
+        device = self.devices.known(name, claim.device)
+        self._unlock(name)
+        limits = [(self._by_address, address), (self._by_name, name)]
+        if device:
+            limits = [(self._by_device, device)]
+        if not all(throttle.allows(key) for throttle, key in limits):
             self._note_untried(claim)
-            raise NotKnownError(429, "too many tries; wait some minutes")
+            why = "too many tries; wait some minutes"
+            raise NotKnownError(429, why, retry_s=TRIES_OF_NAME[1])
+        for throttle, key in limits:  # counted before the password is checked
+            throttle.count(key)
         try:
             known = await self._checks.run(
-                lambda: self._accounts.knows(name, claim.password),
+                lambda: self.accounts.knows(name, claim.password),
                 most=WAITING_WITH_KNOWN if device else WAITING,
                 full=CROWD,
             )
         except RefusalError:
-            self._tries.take_back(name, address, device)
+            _take_back(limits)
             self._note_untried(claim)
             raise
         if not known:
@@ -255,24 +242,34 @@ class Identities:
             await self._check_code(claim, role)
         except RefusalError as error:
             if error.status != 401 or error.more:  # no wrong code was given
-                self._tries.take_back(name, address, device)
+                _take_back(limits)
             raise
-        self._tries.forgive(name, address, device)
+        self._by_device.forgive(device)
+        self._by_name.forgive(name)
+        if not device:
+            self._by_address.take_back(address)  # of an address this try only
         return role
 
+    def _unlock(self, name: str) -> None:
+        """Forget the tries of a name where an administrator has said so since."""
+        at = self.accounts.account(name).unlocked
+        if at > self._unlocked.get(name, 0):
+            self._unlocked[name] = at
+            self._by_name.forgive(name)
+
     def _role(self, claim: Claim) -> str:
-        roles = self._accounts.roles(claim.name)
+        roles = self.accounts.roles(claim.name)
         role = claim.role or next(iter(roles), "")
         if role not in roles:
             raise NotKnownError(403, f"you may not be logged in as {role}")
-        if self._accounts.is_expired(claim.name):
+        if self.accounts.is_expired(claim.name):
             raise NotKnownError(
                 403, "your password is too old; have a new one set: shoe-reader users password NAME"
             )
         return role
 
     async def _check_code(self, claim: Claim, role: str) -> None:
-        account = self._accounts.account(claim.name)
+        account = self.accounts.account(claim.name)
         if not account.secret:
             if role in self._two_factors:
                 raise NotKnownError(
@@ -293,32 +290,39 @@ class Identities:
 
     def _fail(self, claim: Claim) -> None:
         """Log and record a refusal; a name that is nobody's may be a password, and is kept out."""
-        roles = self._accounts.roles(claim.name)
+        roles = self.accounts.roles(claim.name)
         who = repr(claim.name) if roles else "a name that is not known"
         log.warning("log-in refused: %s from %s", who, claim.address)
         if roles:
             fields = {"by": claim.name, "role": roles[0], "accepted": False}
-            self._record.order("sign_in", fields)
+            self.records.order("sign_in", fields)
         else:
-            self._record.fact(Fact.SIGN_IN_REFUSED, detail=f"{who}, from {claim.address}")
+            self.records.fact(Fact.SIGN_IN_REFUSED, detail=f"{who}, from {claim.address}")
         self._tell_of_burst()
 
     def _note_untried(self, claim: Claim) -> None:
         """Log the first, second, fourth, eighth refusal without a try: a flood fills no log."""
         self._untried += 1
-        name = claim.name if self._accounts.roles(claim.name) else ""
+        name = claim.name if self.accounts.roles(claim.name) else ""
         if self._untried & (self._untried - 1) == 0:
             words = "log-in of %r not tried, %d so far: too many at once, from %s"
             log.warning(words, name, self._untried, claim.address)
-        if name and self._told.allows(name):
-            self._told.count(name)
-            self._record.fact(
+        if name and self._told.take(name):
+            self.records.fact(
                 Fact.SIGN_IN_LOCKED, subject=name, detail=f"too many tries, from {claim.address}"
             )
         self._tell_of_burst()
 
     def _tell_of_burst(self) -> None:
-        if self._tries.fail():
+        """Count a failed or refused try; tell the house of a burst once in its time."""
+        self._failed.count("")
+        if not self._failed.allows("") and self._burst_told.take(""):
             words = f"{BURST[0]} log-ins or more failed within {BURST[1] / 60:.0f} minutes"
             log.error("%s: somebody may be guessing passwords; see the addresses", words)
-            self._record.fact(Fact.SIGN_IN_LOCKED, detail=words)
+            self.records.fact(Fact.SIGN_IN_LOCKED, detail=words)
+
+
+def _take_back(limits: Iterable[tuple[Throttle, str]]) -> None:
+    """Take back a try at which no password or code was wrong."""
+    for throttle, key in limits:
+        throttle.take_back(key)

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from inspect import iscoroutinefunction
 from typing import Any
 from urllib.parse import quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from vision.board.answers import RefusalError, answered, read_json
 from vision.board.login.identity import KNOWN_S, Claim, Identities
-from vision.board.login.passwords import PasswordBook
 from vision.board.login.sessions import Session, Sessions
-from vision.board.records import Records
 from vision.board.rights import HOME
-from vision.board.web import Answer, page
+from vision.board.web import Answer, RefusalError, page, read_json
 from vision.config.table import BoardSection
 from vision.errors import OutsideError
 
@@ -35,20 +34,12 @@ Guarded = Callable[[Request, Session], Any]
 class LoginPages:
     """Logs people in and out, and answers requests only in the roles that may send them."""
 
-    def __init__(
-        self,
-        accounts: PasswordBook,
-        sessions: Sessions,
-        identities: Identities,
-        *,
-        recorder: Records,
-        address: BoardSection,
-    ) -> None:
-        """Prepare; `recorder` keeps each log-in and log-out."""
-        self._accounts = accounts
-        self._sessions = sessions
+    def __init__(self, identities: Identities, sessions: Sessions, address: BoardSection) -> None:
+        """Prepare; the records of the identities keep each log-in and log-out."""
+        self.accounts = identities.accounts
+        self.records = identities.records
         self._identities = identities
-        self._record = recorder
+        self._sessions = sessions
         self._secure = address.is_private
         self._own = address.public_url.rstrip("/")
         start = "__Host-" if self._secure else ""
@@ -67,16 +58,12 @@ class LoginPages:
         """Return the session of a request, None where it has ended or the role was taken away."""
         token = request.cookies.get(self._cookie, "")
         session = self._sessions.find(token, touch=touch)
-        if session is None or session.role not in self._accounts.roles(session.name):
+        if session is None or session.role not in self.accounts.roles(session.name):
             return None
-        if session.proof != self._accounts.proof(session.name):
+        if session.proof != self.accounts.proof(session.name):
             self._sessions.end(token, "the password or the second factor has changed")
             return None
         return session
-
-    def roles(self, name: str) -> tuple[str, ...]:
-        """Return the roles in which a person may be logged in."""
-        return self._accounts.roles(name)
 
     async def identify(self, claim: Claim, request: Request) -> str:
         """Return the role in which a claim holds; NotKnownError, recorded where it is a failure."""
@@ -89,7 +76,8 @@ class LoginPages:
     ) -> Answer:
         """Return an answer for those roles only; a `change` must come from our own pages.
 
-        The JSON object that comes with a change is in `request.state.fields`.
+        The JSON object that comes with a change is in `request.state.fields`. Data are answered as
+        JSON, and no cache keeps an answer unless it says so itself.
         """
         allowed = frozenset(roles)
 
@@ -103,7 +91,13 @@ class LoginPages:
                 if not self._is_own(request, session):
                     raise RefusalError(403, "this did not come from a page of this board")
                 request.state.fields = await read_json(request)
-            return await answered(answer, request, session)
+            if iscoroutinefunction(answer):
+                found = await answer(request, session)
+            else:  # slow work
+                found = await run_in_threadpool(answer, request, session)
+            response = found if isinstance(found, Response) else JSONResponse(found)
+            response.headers.setdefault("Cache-Control", "no-store")
+            return response
 
         return guarded
 
@@ -133,52 +127,34 @@ class LoginPages:
         claim = Claim.read(await read_json(request))
         try:
             role = await self.identify(claim, request)
-            return self._let_in(claim.name, role, request)
+            self.records.order("sign_in", {"by": claim.name, "role": role, "accepted": True})
         except OutsideError as error:
             raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
-
-    def _let_in(self, name: str, role: str, request: Request) -> Response:
-        self._record.order("sign_in", {"by": name, "role": role, "accepted": True})
+        name, proof = claim.name, self.accounts.proof(claim.name)
         address = request.client.host if request.client else ""
-        proof = self._accounts.proof(name)
         token, session = self._sessions.open(name, role, proof=proof, address=address)
-        answer = JSONResponse(self._about(session), headers={"Cache-Control": "no-store"})
+        answer = JSONResponse(self._me(request, session), headers={"Cache-Control": "no-store"})
         self._set_cookie(answer, self._cookie, token, None)
-        self._set_cookie(
-            answer, self._device_cookie, self._identities.new_device(name), round(KNOWN_S)
-        )
+        device = self._identities.devices.cookie(name)
+        self._set_cookie(answer, self._device_cookie, device, round(KNOWN_S))
         return answer
 
     def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None) -> None:
         answer.set_cookie(
-            name,
-            value,
-            max_age=max_age,
-            httponly=True,
-            secure=self._secure,
-            samesite="strict",
-            path="/",
+            name, value, max_age, path="/", secure=self._secure, httponly=True, samesite="strict"
         )
 
     async def _log_out(self, request: Request, session: Session) -> Response:
-        self._sessions.close(request.cookies.get(self._cookie, ""))
+        self._sessions.end(request.cookies.get(self._cookie, ""))
         try:
-            self._record.order("sign_out", session.who)
+            self.records.order("sign_out", session.who)
         except OutsideError as error:
-            raise RefusalError(
-                503, f"you are logged out, but it is not recorded: {error}"
-            ) from error
+            why = f"you are logged out, but it is not recorded: {error}"
+            raise RefusalError(503, why) from error
         answer = JSONResponse({})
         answer.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
         return answer
 
-    async def _me(self, _request: Request, session: Session) -> dict[str, Any]:
-        return self._about(session)
-
-    def _about(self, session: Session) -> dict[str, Any]:
-        return {
-            "name": session.name,
-            "role": session.role,
-            "csrf": session.csrf,
-            "home": HOME[session.role],
-        }
+    def _me(self, _request: Request, session: Session) -> dict[str, Any]:
+        name, role = session.name, session.role
+        return {"name": name, "role": role, "csrf": session.csrf, "home": HOME[role]}

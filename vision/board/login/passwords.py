@@ -43,11 +43,6 @@ LONGEST = 200
 STRICT = ConfigDict(extra="forbid")  # a file with more in it is another file
 
 
-def new_secret() -> str:
-    """Return a new secret, base32."""
-    return pyotp.random_base32()
-
-
 def address_of(name: str, secret: str) -> str:
     """Return the address that an app takes the secret from, as a QR code or by hand."""
     return pyotp.TOTP(secret).provisioning_uri(name=name, issuer_name=ISSUER)
@@ -79,14 +74,6 @@ class Used:
     step: int
     codes: tuple[str, ...]
 
-    def with_code(self, step: int, code: str, account: PasswordEntry) -> Used:
-        """Return it with a code used too; the same where the code is not good, or was used."""
-        if step > self.step:
-            return replace(self, step=step)
-        if code in account.recovery and code not in self.codes:
-            return replace(self, codes=(*self.codes, code))
-        return self
-
 
 class SecondFactors:
     """Checks codes, and remembers which have been used, in a file beside the sessions."""
@@ -100,14 +87,18 @@ class SecondFactors:
         given = code.replace(" ", "").replace("-", "").lower()
         if not given.isascii():
             return False
-        step = step_of(account.secret, given, self._clock())
+        step, recovery = step_of(account.secret, given, self._clock()), _hash(given)
         with locked(self._path):
             everybody = self._used()
             used = everybody.get(name, Used(0, ()))
-            now = used.with_code(step, _hash(given), account)
-            if now != used:
-                write_json(self._path, USED.dump_python({**everybody, name: now}), mode=0o600)
-        return now != used
+            if step > used.step:
+                everybody[name] = replace(used, step=step)
+            elif recovery in account.recovery and recovery not in used.codes:
+                everybody[name] = replace(used, codes=(*used.codes, recovery))
+            else:
+                return False
+            write_json(self._path, USED.dump_python(everybody), mode=0o600)
+        return True
 
     def _used(self) -> dict[str, Used]:
         try:

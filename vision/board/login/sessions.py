@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from vision.board.records import Records
+from vision.board.orders import Records
 from vision.errors import OutsideError
 from vision.files import is_private, locked, stamp, write_json
 from vision.record.facts import Fact
@@ -95,8 +95,8 @@ class Sessions:
 
         `proof` is that of the password, `address` where the person logs in from.
         """
-        token, now = secrets.token_urlsafe(TOKEN_BYTES), self._clock()
-        csrf = secrets.token_urlsafe(TOKEN_BYTES)
+        token, csrf = (secrets.token_urlsafe(TOKEN_BYTES) for _ in range(2))
+        now = self._clock()
         session = Session(name, role, csrf, now, now, proof, address)
 
         def add() -> None:
@@ -119,15 +119,11 @@ class Sessions:
                 self._change(lambda: None)
         return session
 
-    def close(self, token: str) -> None:
-        """End a session."""
-        self._change(lambda: self._sessions.pop(_key(token), None))
-
-    def end(self, token: str, why: str) -> None:
-        """End a session for a reason that is told."""
+    def end(self, token: str, why: str = "") -> None:
+        """End a session, and tell why where it is not the person who ends it."""
         session = self._sessions.get(_key(token))
-        if session is not None:
-            self.close(token)
+        self._change(lambda: self._sessions.pop(_key(token), None))
+        if session is not None and why:
             self._ended(session, why)
 
     def _lasts(self, session: Session) -> bool:

@@ -58,6 +58,11 @@ class Look:
     back: float = 0.0
 
     @property
+    def best(self) -> Card:
+        """The most probable face of this look alone."""
+        return DECK[int(self.log_p.argmax())]
+
+    @property
     def confidence(self) -> float:
         """How sure the look is of its best face, 0 to 1."""
         return self.readable * float(np.exp(self.log_p.max()))
@@ -249,22 +254,21 @@ class LookFusion:
         self._stills: list[_Still] = []
         self.looks = 0
 
-    def add(self, log_p: NDArray[np.floating], readable: float, *, changed: bool) -> None:
-        """Take one look: 52 calibrated log-probabilities, and how readable it was (0 to 1).
+    def add(self, look: Look, *, changed: bool) -> None:
+        """Take one look; `changed`: pose or light differ from those of the look before.
 
-        `changed` says that pose or light differ from the look before. A look below LEAST_READABLE
-        does not count.
+        A look below LEAST_READABLE does not count.
         """
-        if readable < LEAST_READABLE:
+        if look.readable < LEAST_READABLE:
             return
         if changed or not self._stills:
             self._stills.append(_Still())
         doubting = np.logaddexp(
-            np.asarray(log_p, np.float64) + np.log1p(-LOOK_ERROR), np.log(LOOK_ERROR / FACES)
+            np.asarray(look.log_p, np.float64) + np.log1p(-LOOK_ERROR), np.log(LOOK_ERROR / FACES)
         )
         still = self._stills[-1]
-        still.total += readable * doubting
-        still.weight += readable
+        still.total += look.readable * doubting
+        still.weight += look.readable
         still.looks += 1
         self.looks += 1
 

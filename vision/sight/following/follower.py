@@ -70,7 +70,7 @@ from vision.sight.following.world import (
     is_gone,
 )
 from vision.sight.geometry.plane import Image, Points, TableView
-from vision.sight.reading.faces import Face, FaceReader, Lying, Where
+from vision.sight.reading.faces import Face, FaceReader, Where
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.
 BURN_SEEN = 0.3
@@ -306,22 +306,24 @@ class Follower:
             said = [SaidCard(at, place, side == FACE) for place, side, _ in cards]
             self.accounts.open = [Account(1, said, blind=True)]
 
-    def _lying(self, looks: Sequence[PlaceLook], outside: Sequence[Detection]) -> list[Lying]:
+    def _lying(
+        self, looks: Sequence[PlaceLook], outside: Sequence[Detection]
+    ) -> dict[Where, Detection]:
         """Return the cards that lie in clear sight and are believed to be cards of the coup."""
         if not self.accounts.open:
-            return []
+            return {}
         account = self.accounts.open[-1]
         state = account.likeliest[0][0] if account.likeliest else None
         cards: Cards = () if state is None else state.cards
-        found = []
+        found = {}
         for place, _, _ in cards:
             look = looks[place] if place < HAND else None
             if look is None or look.box is None or look.moves or look.covered > COVERED:
                 continue
-            found.append((Where(account.coup, place), look.box))
+            found[Where(account.coup, place)] = look.box
         if any(place in {ASIDE, GONE_ASIDE} for place, _, _ in cards):
-            found += [(Where(account.coup, None), box) for box in outside[:1]]
-        return [Lying(where, box) for where, box in found]
+            found.update((Where(account.coup, None), box) for box in outside[:1])
+        return found
 
     def _quad(self, box: Detection) -> NDArray[np.float32]:
         pose, _ = self._view.locate(box.quad)

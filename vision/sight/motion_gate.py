@@ -15,9 +15,8 @@ from vision.sight.geometry.plane import Frame, Image, Points
 # Chosen on simulated films at sensor noise of 1 to 7 levels.
 WIDTH = 160  # cells of the thumbnail across: a card's corner is about one; more cost time
 LEAST_CHANGE = 5.0  # levels (0 to 255) of a cell that count as motion in a noiseless picture
-NOISE_FACTOR = (
-    6.0  # and so many times the noise of the picture; lower, and noise wakes the detector
-)
+# And so many times the noise of the picture; lower, and noise wakes the detector.
+NOISE_FACTOR = 6.0
 # After a change in a part of the picture it is looked at in every frame for so long, ms: longer
 # than a card takes to leave the shoe. Shorter, and one that stops on its way is seen less often.
 STIRRED_MS = 1000
@@ -103,19 +102,14 @@ class MotionGate:
     def _changed(
         self, now: NDArray[np.float32], then: NDArray[np.float32], *, learn: bool = False
     ) -> bool:
-        size = self._difference(now, then)
+        difference = now - then
+        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
+        difference -= np.float32(_median(difference))
+        size = np.asarray(np.abs(difference, out=difference), np.float32)
         if learn:
             typical = _median(size) * 1.5
             self._noise += 0.05 * (typical - self._noise)
         return bool(self._local(size).max() > self._least)
-
-    @staticmethod
-    def _difference(now: NDArray[np.float32], then: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return by how much each cell differs, but for what all of them do."""
-        difference = now - then
-        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
-        difference -= np.float32(_median(difference))
-        return np.asarray(np.abs(difference, out=difference), np.float32)
 
     @staticmethod
     def _local(size: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -139,6 +133,18 @@ class WatchedPart:
         self._outline = outline / self._size
         self._cells = np.s_[0:0, 0:0]
         self._kept: NDArray[np.float32] | None = None
+        self._looked_at = self._stirred_at = 0
+
+    def due(self, at: int) -> bool:
+        """Return whether to look at the frame taken last, at `at` ms: it changed, or it is time."""
+        if self.change() is not None:
+            self._stirred_at = at
+        stirred = 0 <= at - self._stirred_at < STIRRED_MS
+        if not stirred and 0 <= at - self._looked_at < QUIET_MS:
+            return False
+        self.keep()
+        self._looked_at = at
+        return True
 
     def change(self) -> Points | None:
         """Return where the frame taken last differs from the one that was kept, `None` if nowhere.
@@ -161,31 +167,8 @@ class WatchedPart:
     def keep(self) -> None:
         """Keep how it looks in the frame that the gate took last."""
         self._kept = self._gate.thumbnail
-        self._cells = self._cells_of(self._kept.shape)
-
-    def _cells_of(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
-        """Return the rows and columns of a thumbnail that show the part, and a cell about it."""
-        size = np.array((shape[1], shape[0]))
+        # The rows and columns of the thumbnail that show the part, and a cell about it.
+        size = np.array(self._kept.shape[::-1])
         low = np.clip(np.floor(self._outline.min(axis=0) * size) - 1, 0, size - 1).astype(int)
         high = np.clip(np.ceil(self._outline.max(axis=0) * size) + 1, 1, size).astype(int)
-        return slice(low[1], high[1]), slice(low[0], high[0])
-
-
-class PartGate:
-    """Say whether a part of the picture is worth a look: it changed, or it is time for one."""
-
-    def __init__(self, part: WatchedPart) -> None:
-        self._part = part
-        self._looked_at = 0
-        self._stirred_at = 0
-
-    def due(self, at: int) -> bool:
-        """Return whether to look at the frame that the gate took last, at `at` ms."""
-        if self._part.change() is not None:
-            self._stirred_at = at
-        stirred = 0 <= at - self._stirred_at < STIRRED_MS
-        if not stirred and 0 <= at - self._looked_at < QUIET_MS:
-            return False
-        self._part.keep()
-        self._looked_at = at
-        return True
+        self._cells = np.s_[low[1] : high[1], low[0] : high[0]]

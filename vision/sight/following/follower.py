@@ -325,10 +325,6 @@ class Follower:
             found.update((Where(account.coup, None), box) for box in outside[:1])
         return found
 
-    def _quad(self, box: Detection) -> NDArray[np.float32]:
-        pose, _ = self._view.locate(box.quad)
-        return self._view.quad_px(pose)
-
     def cards(self) -> tuple[CardView, ...]:
         """Return the cards of the running coup that lie in a slot, as they were said last."""
         account = self.accounts.open[-1] if self.accounts.open else None
@@ -340,8 +336,9 @@ class Follower:
             if card.slot is None or not lies(card.place):
                 continue
             box = self._shown[card.slot].box if self._shown else None
-            area = self._view.homography.to_px(self._view.slots[Slot(card.slot)])
-            quad = area if box is None else self._quad(box)
+            quad = self._view.homography.to_px(self._view.slots[Slot(card.slot)])
+            if box is not None:
+                quad = self._view.quad_px(self._view.locate(box.quad)[0])
             found.append(
                 CardView(said.order, quad, said.life, said.card, said.declined, box is not None)
             )
@@ -358,7 +355,10 @@ class Follower:
         told = self._told.get(account.coup)
         if told is None:
             told = self._told[account.coup] = _Told(self._next, Allegations(self._odds))
-        self._number(account.coup, told)
+        # The numbers of its cards follow those of the coup before, which may change.
+        for before in self.accounts.open:
+            if before.coup == account.coup - 1 and before.coup in self._told:
+                told.first = self._told[before.coup].first + len(before.cards)
         self._allege(at, account, told)
         self._doubt(at, account, told, decided=decided)
         sure = not account.is_open(self._odds)
@@ -379,17 +379,11 @@ class Follower:
         told.seen = seen
         return [seen]
 
-    def _number(self, coup: int, told: _Told) -> None:
-        """Let the numbers of a coup's cards follow those of the one before, which may change."""
-        for before in self.accounts.open:
-            if before.coup == coup - 1 and before.coup in self._told:
-                told.first = self._told[before.coup].first + len(before.cards)
-
     def _card(self, account: Account, order: int, card: SaidCard) -> SeenCard:
         burning = bool(account.likeliest) and account.likeliest[0][0].burning
         life = _life(card.place, burning=burning)
         slot = card.slot
-        face = Face() if card.place == HAND else self._face(account, card)
+        face = self._face(account, card)
         return SeenCard(
             order,
             card.out_at,
@@ -434,8 +428,7 @@ class Follower:
     def _allege(self, at: int, account: Account, told: _Told) -> None:
         told.alleged.take_cards(account)
         for number, card in enumerate(account.cards):
-            face = Face() if card.place == HAND else self._face(account, card)
-            told.alleged.take_face(number, face)
+            told.alleged.take_face(number, self._face(account, card))
         if self._rules.dealing is Dealing.PUNTO_FIRST:
             told.alleged.take_exposed(account)
         told.alleged.check_restart(at, account)

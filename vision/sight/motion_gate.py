@@ -53,18 +53,14 @@ class MotionGate:
     def __init__(self, *, settle_ms: int = 1000, heartbeat_ms: int = 5000) -> None:
         self._settle_ms = settle_ms
         self._heartbeat_ms = heartbeat_ms
-        self._before: NDArray[np.float32] | None = None
-        self._still: NDArray[np.float32] | None = None
+        # The thumbnail of the frame taken last; an empty one before the first.
+        self.thumbnail: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        self._still = self.thumbnail
         self._noise = 1.0
         self._moved_at = 0
         self._opened_at = 0
         self.sudden = False  # the picture changed as a whole since the one before
         self.light = 1.0  # how many times as bright it is then
-
-    @property
-    def thumbnail(self) -> NDArray[np.float32]:
-        """The thumbnail of the frame taken last; an empty one before the first."""
-        return np.zeros((0, 0), np.float32) if self._before is None else self._before
 
     def differing(self, one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return the cells where two pieces of thumbnails differ, be it by their light only."""
@@ -73,13 +69,14 @@ class MotionGate:
     def moving(self, frame: Frame) -> bool:
         """Take the next frame; return whether the detector should look at it."""
         now = thumbnail(frame.luma)
-        then = now if self.thumbnail.shape != now.shape else self.thumbnail
+        is_first = self.thumbnail.shape != now.shape
+        then = now if is_first else self.thumbnail
         self.sudden = cv2.norm(now, then, cv2.NORM_L1) > SUDDEN * now.size
         if self.sudden:
             self.light = float(np.median(now[SAMPLED] / np.maximum(then[SAMPLED], 1)))
-        if self._before is None or self._still is None or self._before.shape != now.shape:
+        if is_first:
             self._still, self._moved_at = now.copy(), frame.at
-        elif self._changed(now, self._before, learn=True):
+        elif self._changed(now, then, learn=True):
             self._moved_at = frame.at
         elif frame.at - self._moved_at >= self._settle_ms:
             if self._changed(now, self._still):
@@ -87,7 +84,7 @@ class MotionGate:
                 self._still, self._moved_at = now.copy(), frame.at
             else:
                 self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
-        self._before = now
+        self.thumbnail = now
         awake = frame.at - self._moved_at < self._settle_ms
         if awake or frame.at - self._opened_at >= self._heartbeat_ms:
             self._opened_at = frame.at

@@ -225,7 +225,8 @@ class MouthSight:
 
         That share is NaN while the colours of cards are not known or nothing is out.
         """
-        now = as_tensor(self._patch(image))
+        planes = self._patch(image)[:, :, ::-1].transpose(2, 0, 1)
+        now = np.ascontiguousarray(planes, np.float32) / np.float32(255)
         rest = now if self._rest is None else self._rest
         # A card in a slot near the shoe looks like one that is just out.
         now = np.where(self._patch.slots, rest, now)
@@ -290,8 +291,3 @@ class MouthSight:
             self._colours.learn(self._passage)
             self._passage = []
         return math.nan
-
-
-def as_tensor(patch: Image) -> Tensor:
-    """Return a patch (HEIGHT x WIDTH x 3, BGR) as the network takes it (3 x ..., RGB, 0 to 1)."""
-    return np.ascontiguousarray(patch[:, :, ::-1].transpose(2, 0, 1), np.float32) / np.float32(255)

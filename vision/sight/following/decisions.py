@@ -262,11 +262,6 @@ class Accounts:
             self.decoder.forget_before(self.open[0].coup)
         return decided
 
-    def lost_sight(self) -> None:
-        """Note that the coups that are open were not seen for a while."""
-        for account in self.open:
-            account.blind = True
-
     @property
     def is_settled(self) -> bool:
         """Whether nothing is open: each card lies or is gone, and no other layout is likely."""

@@ -245,21 +245,18 @@ class ExposureWatch:
         `values` (11) are those of the mouth's network at a time, ms.
         """
         elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
-        hand = values[8] > 0
-        shows = waits > EXPOSED and not hand and self._unlike_others(values)
+        shows = False
+        if waits > EXPOSED and values[8] <= 0:  # and no hand
+            odds = float(values[5] - values[4])
+            self._waiting.append(odds)
+            face = _softmax(np.asarray(values[4:8], np.float64))[1] > EXPOSED
+            known = len(self._usual) >= LEAST_CARDS
+            shows = bool(known and face and odds - np.median(self._usual) > self._least)
         if waits <= EXPOSED and self._waiting:
             self._usual.append(float(np.median(self._waiting)))
             self._waiting.clear()
         before, self._shown_ms = self._shown_ms, self._shown_ms + elapsed if shows else 0.0
         return before < EXPOSED_MS <= self._shown_ms
-
-    def _unlike_others(self, values: NDArray[np.floating]) -> bool:
-        """Whether a face shows, where none did with the cards before."""
-        odds = float(values[5] - values[4])
-        self._waiting.append(odds)
-        face = _softmax(np.asarray(values[4:8], np.float64))[1] > EXPOSED
-        known = len(self._usual) >= LEAST_CARDS
-        return bool(known and face and odds - np.median(self._usual) > self._least)
 
 
 class CutWatch:

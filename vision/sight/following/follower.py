@@ -223,7 +223,8 @@ class Follower:
 
     def miss(self) -> None:
         """Take that nothing is seen; what may happen meanwhile is weighed at the next picture."""
-        self.accounts.lost_sight()
+        for account in self.accounts.open:
+            account.blind = True
         self.faces.lose_sight(self._at or 0)
 
     def see(
@@ -359,12 +360,16 @@ class Follower:
         for before in self.accounts.open:
             if before.coup == account.coup - 1 and before.coup in self._told:
                 told.first = self._told[before.coup].first + len(before.cards)
-        self._allege(at, account, told)
+        told.alleged.take_cards(account)
+        for number, card in enumerate(account.cards):
+            told.alleged.take_face(number, self._face(account, card))
+        if self._rules.dealing is Dealing.PUNTO_FIRST:
+            told.alleged.take_exposed(account)
+        told.alleged.check_restart(at, account)
         self._doubt(at, account, told, decided=decided)
         sure = not account.is_open(self._odds)
         cards = tuple(
-            self._card(account, told.first + number, card)
-            for number, card in enumerate(account.cards)
+            self._card(account, order, card) for order, card in enumerate(account.cards, told.first)
         )
         alleged = () if told.doubt else told.alleged.told(told.first)
         worst = max(account.odds.values(), default=0.0)
@@ -381,14 +386,12 @@ class Follower:
 
     def _card(self, account: Account, order: int, card: SaidCard) -> SeenCard:
         burning = bool(account.likeliest) and account.likeliest[0][0].burning
-        life = _life(card.place, burning=burning)
-        slot = card.slot
         face = self._face(account, card)
         return SeenCard(
             order,
             card.out_at,
-            life,
-            None if slot is None else Slot(slot),
+            _life(card.place, burning=burning),
+            None if card.slot is None else Slot(card.slot),
             face_up=card.face_up or face.read is not None,
             card=face.read,
             declined=face.declined,
@@ -424,14 +427,6 @@ class Follower:
             told.doubt = words if unseen else account.alternatives
 
     # --- what only sight can know ----------------------------------------------------------------
-
-    def _allege(self, at: int, account: Account, told: _Told) -> None:
-        told.alleged.take_cards(account)
-        for number, card in enumerate(account.cards):
-            told.alleged.take_face(number, self._face(account, card))
-        if self._rules.dealing is Dealing.PUNTO_FIRST:
-            told.alleged.take_exposed(account)
-        told.alleged.check_restart(at, account)
 
     def _at_lip(self, at: int, mouth: NDArray[np.float32]) -> Iterator[Event]:
         """Tell once of a card in the mouth that shows its face, and of the cut card."""

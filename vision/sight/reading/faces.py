@@ -185,14 +185,10 @@ class Face:
         return self.switched or self.read
 
     @property
-    def is_open(self) -> bool:
-        """Whether it lies open, or did when it was last in sight."""
-        return self._open_since is not None
-
-    @property
     def waits(self) -> bool:
         """Whether it is to be looked at even while nothing moves."""
-        return self._check.is_on or (self.is_open and self.now is None and not self.declined)
+        is_open = self._open_since is not None
+        return self._check.is_on or (is_open and self.now is None and not self.declined)
 
     def wants_look(self, at: int) -> bool:
         """Whether to look at it, where it lies open at `at`."""
@@ -228,7 +224,9 @@ class Face:
             if look.best != self.now and not self._check.is_on:
                 self._check.contradict(at)
             elif look.best == self.now and (self._check.blind or self._check.unhidden):
-                self._end_suspicion()  # it is the card that lay there before
+                # It is the card that lay there before: a check would accuse nobody.
+                looks, self._check = self._check.looks, SwitchCheck()
+                self._add(looks)
         ended = self._check.is_on and self._check.take(at, look, changed=changed)
         if not self._check.is_on:
             self._fusion.add(look, changed=changed)
@@ -289,11 +287,6 @@ class Face:
     def _add(self, looks: Iterable[tuple[Look, bool]]) -> None:
         for look, changed in looks:
             self._fusion.add(look, changed=changed)
-
-    def _end_suspicion(self) -> None:
-        """End a check that would accuse nobody."""
-        looks, self._check = self._check.looks, SwitchCheck()
-        self._add(looks)
 
     def _end_check(self, left: NDArray[np.float64], bound: float) -> None:
         """Tell whether a card that was hidden is another one now."""

@@ -172,10 +172,11 @@ def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
         for box in seen.found:
             pen.outline(box.quad, FOUND, 1)
     for card in seen.cards:
-        colour = UNREAD if card.declined else OPEN if card.card is None else READ
-        name = card.card or ("unread" if card.declined else "")
+        said = card.said
+        colour = UNREAD if said.declined else OPEN if said.card is None else READ
+        name = said.card or ("unread" if said.declined else "")
         pen.outline(card.quad, colour, 2, dashed=not card.seen)
-        pen.label(card.quad, f"{card.order} {name}".strip(), colour)
+        pen.label(card.quad, f"{said.order} {name}".strip(), colour)
 
 
 def _legend(pen: _Pen) -> None:

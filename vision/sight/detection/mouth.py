@@ -226,7 +226,7 @@ class MouthSight:
         That share is NaN while the colours of cards are not known or nothing is out.
         """
         planes = self._patch(image)[:, :, ::-1].transpose(2, 0, 1)
-        now = np.ascontiguousarray(planes, np.float32) / np.float32(255)
+        now: Tensor = np.ascontiguousarray(planes, np.float32) / np.float32(255)
         rest = now if self._rest is None else self._rest
         # A card in a slot near the shoe looks like one that is just out.
         now = np.where(self._patch.slots, rest, now)

@@ -220,7 +220,7 @@ class SlotEvidence:
     def take(self, looks: Sequence[PlaceLook], at: int) -> Values:
         """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
         symbols = [look.symbol for look in looks]
-        found = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
+        found: Values = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
         self._held = np.maximum(0, self._held + found[1:].max(axis=0) - found[0])
         return found
 

@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import Card
-from vision.game.events import (
-    CoupSeen,
-    CutCardOut,
-    Event,
-    Life,
-    Noticed,
-    SeenCard,
-    Slot,
-)
+from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
@@ -128,11 +120,8 @@ class Sight:
 class CardView:
     """A card of the running coup, to be drawn: `quad` is 4 x 2 px; `seen` in the last look."""
 
-    order: int
+    said: SeenCard
     quad: Points
-    life: Life
-    card: Card | None
-    declined: bool
     seen: bool
 
 
@@ -340,9 +329,7 @@ class Follower:
             quad = self._view.homography.to_px(self._view.slots[Slot(card.slot)])
             if box is not None:
                 quad = self._view.quad_px(self._view.locate(box.quad)[0])
-            found.append(
-                CardView(said.order, quad, said.life, said.card, said.declined, box is not None)
-            )
+            found.append(CardView(said, quad, box is not None))
         return tuple(found)
 
     def likeliest(self) -> tuple[tuple[str, float], ...]:

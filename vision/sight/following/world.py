@@ -416,10 +416,12 @@ class Decoder:
         best = max(weighed.values())
         if not best > 0:
             return  # nothing fits at all: what was believed before is believed still
-        kept = _heaviest(weighed, self._beam, best * PRUNE)
-        worlds = {World(*key): max(p, best * LEAST_LAWFUL) for key, p in kept.items()}
-        total = sum(worlds.values())
-        self.worlds = {world: p / total for world, p in worlds.items()}
+        kept = {
+            key: max(p, best * LEAST_LAWFUL)
+            for key, p in _heaviest(weighed, self._beam, best * PRUNE).items()
+        }
+        total = sum(kept.values())
+        self.worlds = {World(*key): p / total for key, p in kept.items()}
 
     def forget_before(self, first: int) -> None:
         """Forget what was before a coup, which is decided, and the worlds that are not so far."""

@@ -332,12 +332,7 @@ class FaceReader:
     """
 
     def __init__(
-        self,
-        view: TableView,
-        models: CardModels,
-        *,
-        error_bound: float,
-        decks: int,
+        self, view: TableView, models: CardModels, *, error_bound: float, decks: int
     ) -> None:
         self._view = view
         self._detector, self._classify = models.detector, models.classifier

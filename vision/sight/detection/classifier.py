@@ -142,10 +142,7 @@ class FaceCheck:
     def __call__(
         self, frame: Frame, found: Sequence[Detection]
     ) -> tuple[tuple[Detection, ...], tuple[Look, ...]]:
-        """Return the detections of a frame with the kinds that hold at full size.
-
-        And the looks that were taken for it.
-        """
+        """Return the detections with the kinds that hold at full size, and the looks at backs."""
         self._checked = [back for back in self._checked if 0 <= frame.at - back[1] < AGAIN_MS]
         backs = [
             card

@@ -258,10 +258,7 @@ class Detector:
         self._overlap = overlap
 
     def __call__(self, image: Image, *, threshold: float | None = None) -> tuple[Detection, ...]:
-        """Return the cards of a picture (H x W x 3, BGR), surest first.
-
-        `threshold` replaces the detector's own.
-        """
+        """Return the cards of a picture (H x W x 3, BGR), surest first, from a `threshold` on."""
         least = self._threshold if threshold is None else threshold
         kept = suppress(self.boxes(image, self._size, least), self._overlap)
         if self._corners is None or not kept:

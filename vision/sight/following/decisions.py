@@ -240,9 +240,8 @@ class Accounts:
             coups[world.coup][world.state] += p
             if world.before is not None:
                 coups[world.coup - 1][world.before] += p
-        known = {account.coup for account in self.open}
-        fresh = [coup for coup in coups if coup > max(known, default=0) and coup not in known]
-        for coup in sorted(fresh):
+        newest = max((account.coup for account in self.open), default=0)
+        for coup in sorted(coup for coup in coups if coup > newest):
             account = Account(coup)
             account.take(at, coups[coup])
             if account.cards:

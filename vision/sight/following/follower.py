@@ -227,13 +227,12 @@ class Follower:
         if gap:
             self.miss()
         self._at, self.looks = at, ()
-        events: list[Event] = []
         shown = None if sight is None else self._look(at, sight)
         lip = self._lip.take(mouth, at)
         hand = 1.0 if gap else self._lip.hand
         if not self.decoder.step(at, lip, shown, hand=hand, still=still):
-            return events
-        events += self._at_lip(at, mouth)
+            return []
+        events = list(self._at_lip(at, mouth))
         decided = self.accounts.take(at, looked=sight is not None)
         for account in (*decided, *self.accounts.open, *self.accounts.withdrawn):
             if account.coup > self._muted:

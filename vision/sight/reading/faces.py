@@ -364,7 +364,12 @@ class FaceReader:
 
         `drawn`: a card has left the shoe and does not lie yet.
         """
-        seen = {where: box for where, box in seen.items() if _is_whole(box.quad, image)}
+        edge = image.shape[1] - 1, image.shape[0] - 1
+        seen = {  # a card that the picture cuts is not in clear sight
+            where: box
+            for where, box in seen.items()
+            if (box.quad >= 0).all() and (box.quad <= edge).all()
+        }
         self._clear = set(seen)
         for where in seen:
             self.faces.setdefault(where, Face())
@@ -413,9 +418,3 @@ class FaceReader:
         found = self._classify.strange_backs(image, quads)
         for where, strange in zip(backs, found, strict=True):
             self.faces[where].is_strange("back", strange)
-
-
-def _is_whole(quad: Points, image: Image) -> bool:
-    """Whether a card lies in the picture with all its corners."""
-    height, width = image.shape[:2]
-    return bool((quad >= 0).all() and (quad <= (width - 1, height - 1)).all())

@@ -82,7 +82,7 @@ def samples(classifier: Classifier, count: int, looks: int, seed: int = SEED) ->
         seen = classifier.of_crops(crops)
         fusion = LookFusion()
         for number, look in enumerate(seen):
-            fusion.add(look.log_p, look.readable, changed=number == 0)
+            fusion.add(look, changed=number == 0)
         opinion = fusion.opinion(COPIES)
         best, error = (opinion.best.index, opinion.error) if opinion else (-1, 1.0)
         found.append(Sample(shots[0], crops[0], seen[0], best, error))

@@ -224,8 +224,10 @@ class Ours:
         self._follower.see(frame.at, self._mouth.values(frame.image, frame.at), sight, still=False)
         here = self._follower.cards()
         return {
-            "this follower": {card.order: card.quad for card in here},
-            "... where it sees the card": {card.order: card.quad for card in here if card.seen},
+            "this follower": {card.said.order: card.quad for card in here},
+            "... where it sees the card": {
+                card.said.order: card.quad for card in here if card.seen
+            },
         }
 
 

@@ -48,8 +48,14 @@ def crops_of(folder: Path, models: ModelSet) -> Iterator[tuple[Image, Truth]]:
         if image is None:
             continue
         picture = np.asarray(image, np.uint8)
-        found = models.detector(picture, passes_for(picture), threshold=THRESHOLD)
-        quads = [d.quad for d in found if d.kind is Kind.FACE]
+        quads = [
+            found.quad
+            for size in passes_for(picture)
+            for found in models.detector.outlined(
+                picture, models.detector.boxes(picture, size, THRESHOLD)
+            )
+            if found.kind is Kind.FACE
+        ]
         labels = labels_of(folder / "labels" / f"{path.stem}.txt", picture)
         for card, box in labels:
             agreeing = [(agreement(q, box), number) for number, q in enumerate(quads)]

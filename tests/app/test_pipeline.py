@@ -173,4 +173,4 @@ def test_view_is_kept_from_when_it_is_asked_for() -> None:
     assert sight.view.at == 29 * FRAME_MS
     assert len(sight.view.found) == len(sight.view.cards) == len(PLACES)
     seen = [event for event in events if isinstance(event, CoupSeen)]
-    assert {card.order for card in sight.view.cards} == {card.order for card in seen[-1].cards}
+    assert {card.said.order for card in sight.view.cards} == {card.order for card in seen[-1].cards}

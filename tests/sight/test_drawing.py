@@ -56,7 +56,8 @@ def card(
     pose: Pose, face: Card | None = None, *, declined: bool = False, seen: bool = True
 ) -> CardView:
     """Return a card of the running coup."""
-    return CardView(7, quad(pose), Life.LYING, face, declined, seen)
+    said = SeenCard(7, 0, Life.LYING, Slot.BANCO_2, card=face, declined=declined)
+    return CardView(said, quad(pose), seen)
 
 
 def with_cards(*cards: CardView) -> SightView:
@@ -115,7 +116,9 @@ def test_card_bears_its_order_and_its_name() -> None:
 def test_labels_of_cards_in_a_pile_stay_readable() -> None:
     """Two cards in one place have their words one above the other."""
     here = PLACES[Slot.BANCO_2]
-    image = drawn(with_cards(card(here, NINE), replace(card(here), order=8))).astype(int)
+    seventh = card(here)
+    eighth = replace(seventh, said=replace(seventh.said, order=8))
+    image = drawn(with_cards(card(here, NINE), eighth)).astype(int)
     top = round(float((quad(here) * SCALE)[:, 1].min()))
     for colour, lines in ((READ, (17, 3)), (OPEN, (32, 18))):
         line = image[top - lines[0] : top - lines[1]]

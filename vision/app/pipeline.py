@@ -42,7 +42,7 @@ from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
 from vision.sight.following.places import PlacePatches, TableBoxes, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
-from vision.sight.motion_gate import MotionGate, PartGate, WatchedPart
+from vision.sight.motion_gate import MotionGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
@@ -113,7 +113,7 @@ class SightPipeline:
         self._gate = MotionGate()
         self._mouth = MouthSight(view, models.mouth)
         self._size = (self._camera.width, self._camera.height)
-        self._mouth_gate = PartGate(WatchedPart(self._gate, mouth_outline(view), self._size))
+        self._mouth_gate = WatchedPart(self._gate, mouth_outline(view), self._size)
         self._area = WatchedPart(self._gate, watched(view), self._size)
         self._slots = WatchedPart(self._gate, slot_corners(view), self._size)
         self._boxes = TableBoxes(models.detector, view, self._size)
@@ -209,9 +209,9 @@ class SightPipeline:
         )
         self.looked += 1
         found = self._look_for_boxes(frame)
-        checked = self._face_check(frame, found)
-        self._fresh_looks += checked.looks
-        return Sight(frame.image, checked.detections, self._patches(frame.image))
+        checked, looks = self._face_check(frame, found)
+        self._fresh_looks += looks
+        return Sight(frame.image, checked, self._patches(frame.image))
 
     def _look_for_boxes(self, frame: Frame) -> tuple[Detection, ...]:
         """Return what the detector finds; what has not changed since it looked shows the same.

@@ -339,7 +339,7 @@ def open_models(
     settings = finder.settings
     seen_by = Detector(
         finder,
-        sizes=(int(settings["size_px"]),),
+        size=int(settings["size_px"]),
         threshold=settings["threshold"],
         overlap=settings["overlap"],
         corners=CornerFinder(outliner),

@@ -67,15 +67,6 @@ class SightView:
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A line of what was said, with its time (ms); `colour` is BGR."""
-
-    at: int
-    words: str
-    colour: Colour
-
-
 class Drawing:
     """Draws the frames of one table, in order of time; times are counted from the first."""
 
@@ -83,7 +74,7 @@ class Drawing:
         self._view = view
         self._began: int | None = None
         self._seen: SightView | None = None
-        self._said: deque[Said] = deque(maxlen=STRIP_PX // LINE_PX)
+        self._said: deque[tuple[str, Colour]] = deque(maxlen=STRIP_PX // LINE_PX)
 
     def __call__(
         self, frame: Frame, seen: SightView | None, said: Sequence[tuple[str, Colour]] = ()
@@ -96,25 +87,22 @@ class Drawing:
         self._began = frame.at if self._began is None else self._began
         if seen is not None and seen is not self._seen:
             self._seen = seen
-            self._said += [Said(event.at, words_of(event), WHITE) for event in seen.events]
-        self._said += [Said(frame.at, words, colour) for words, colour in said]
+            for event in seen.events:
+                self._say(event.at, words_of(event), WHITE)
+        for words, colour in said:
+            self._say(frame.at, words, colour)
         full = frame.size
         height = 2 * round(full[1] * WIDTH_PX / full[0] / 2)
         scale = (WIDTH_PX / full[0], height / full[1])
         method = cv2.INTER_AREA if scale[0] < 1 else cv2.INTER_LINEAR
         small = cv2.resize(frame.image, (WIDTH_PX, height), interpolation=method)
         pen = _Pen(np.asarray(small, np.uint8), np.array(scale, np.float32))
-        self._areas(pen)
+        for name, area in self._view.areas.items():
+            short = name.lower() if name in {"MOUTH", "DISCARD"} else f"{name[0]}{name[-1]}"
+            pen.area(self._view.homography.to_px(area), short)
         if seen is not None:
             _sight(pen, seen, now=frame.at)
         return np.vstack([pen.picture, self._strip(frame.at, seen)])
-
-    def _areas(self, pen: _Pen) -> None:
-        for slot, area in self._view.slots.items():
-            pen.area(self._view.homography.to_px(area), f"{slot.name[0]}{slot.name[-1]}")
-        pen.area(self._view.homography.to_px(self._view.mouth), "mouth")
-        if self._view.discard is not None:
-            pen.area(self._view.homography.to_px(self._view.discard), "discard")
 
     # --- the strip under the picture -------------------------------------------------------------
 
@@ -122,25 +110,22 @@ class Drawing:
         paper = np.full((STRIP_PX, WIDTH_PX, 3), PAPER, np.uint8)
         pen = _Pen(paper, np.ones(2, np.float32))
         pen.lines(COUNTS_PX, self._counts(at, seen))
-        pen.lines(SAID_PX, [self._line(said) for said in self._said])
+        pen.lines(SAID_PX, list(self._said))
         _legend(pen)
         return pen.picture
 
-    def _line(self, said: Said) -> tuple[str, Colour]:
-        return shortened(f"{self._clock(said.at)}  {said.words}", SAID_LETTERS), said.colour
+    def _say(self, at: int, words: str, colour: Colour) -> None:
+        self._said.append((shortened(f"{self._clock(at)}  {words}", SAID_LETTERS), colour))
 
     def _counts(self, at: int, seen: SightView | None) -> list[tuple[str, Colour]]:
         if seen is None:
             return [(self._clock(at), WHITE), ("not looked yet", GREY)]
         looked = "looked at" if seen.at == at else f"as seen {self._clock(seen.at)}"
-        likely = [pair for pair in seen.layouts if pair[1] >= LEAST_P][:MOST_LAYOUTS]
-        return [
-            (f"{self._clock(at)}  {looked}", WHITE),
-            *(
-                (shortened(f"{p:6.1%} {name or 'no card'}", COUNTS_LETTERS), _sureness(p))
-                for name, p in likely
-            ),
-        ]
+        lines = [(f"{self._clock(at)}  {looked}", WHITE)]
+        for name, p in [pair for pair in seen.layouts if pair[1] >= LEAST_P][:MOST_LAYOUTS]:
+            words = shortened(f"{p:6.1%} {name or 'no card'}", COUNTS_LETTERS)
+            lines.append((words, GOOD if p > SURE else OPEN))
+        return lines
 
     def _clock(self, at: int) -> str:
         """Return a time as minutes, seconds and tenths since the first frame."""
@@ -171,10 +156,6 @@ def _named(card: SeenCard) -> str:
     return " ".join(filter(None, (":".join(filter(None, (where, face))), state)))
 
 
-def _sureness(p: float) -> Colour:
-    return GOOD if p > SURE else OPEN
-
-
 def shortened(words: str, letters: int) -> str:
     """Return words that fit into so many letters."""
     return words if len(words) <= letters else f"{words[: letters - 3]}..."
@@ -191,10 +172,11 @@ def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
         for box in seen.found:
             pen.outline(box.quad, FOUND, 1)
     for card in seen.cards:
-        colour = UNREAD if card.declined else OPEN if card.card is None else READ
-        name = card.card or ("unread" if card.declined else "")
+        said = card.said
+        colour = UNREAD if said.declined else OPEN if said.card is None else READ
+        name = said.card or ("unread" if said.declined else "")
         pen.outline(card.quad, colour, 2, dashed=not card.seen)
-        pen.label(card.quad, f"{card.order} {name}".strip(), colour)
+        pen.label(card.quad, f"{said.order} {name}".strip(), colour)
 
 
 def _legend(pen: _Pen) -> None:
@@ -235,8 +217,9 @@ class _Pen:
         for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
             count = max(1, int(np.hypot(*(end - start)) // (2 * DASH_PX)))
             for number in range(count):
-                a, b = (start + (end - start) * (number + s) / count for s in (0.0, 0.5))
-                self._line(a, b, colour, width)
+                ends = (start + (end - start) * (number + s) / count for s in (0.0, 0.5))
+                a, b = ((round(8 * float(x)), round(8 * float(y))) for x, y in ends)
+                cv2.line(self.picture, a, b, colour, width, cv2.LINE_AA, 3)
 
     def tint(self, quad: Points, colour: Colour) -> None:
         """Tint what an outline (4 x 2 px) encloses, and draw the outline."""
@@ -252,7 +235,8 @@ class _Pen:
         Inside the picture, and clear of the labels before.
         """
         corners = self._scaled(quad)
-        width, height = _width(line) + 4, LINE_PX - 2
+        (letters, _), _ = cv2.getTextSize(line, cv2.FONT_HERSHEY_SIMPLEX, LETTERS, 1)
+        width, height = letters + 4, LINE_PX - 2
         top, left = corners[:, 1].min() - height - 2, corners[:, 0].mean() - width / 2
         limits = (self.picture.shape[1] - width, self.picture.shape[0] - height)
         x, y = (round(float(np.clip(a, 0, b))) for a, b in zip((left, top), limits, strict=True))
@@ -274,10 +258,6 @@ class _Pen:
             self.picture, plain, corner, cv2.FONT_HERSHEY_SIMPLEX, LETTERS, colour, 1, cv2.LINE_AA
         )
 
-    def _line(self, start: Points, end: Points, colour: Colour, width: int) -> None:
-        a, b = ((round(8 * float(x)), round(8 * float(y))) for x, y in (start, end))
-        cv2.line(self.picture, a, b, colour, width, cv2.LINE_AA, 3)
-
     def _scaled(self, points: Points) -> Points:
         """Return points of the frame in the drawing, kept where OpenCV can count."""
         return np.asarray(np.clip(points * self._scale, -8000, 8000), np.float32)
@@ -289,10 +269,6 @@ def _meet(one: Box, other: Box) -> bool:
         one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2]
         for side in (0, 1)
     )
-
-
-def _width(text: str) -> int:
-    return int(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, LETTERS, 1)[0][0])
 
 
 def output_words(output: Output) -> list[tuple[str, Colour]]:

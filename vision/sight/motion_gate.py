@@ -15,9 +15,8 @@ from vision.sight.geometry.plane import Frame, Image, Points
 # Chosen on simulated films at sensor noise of 1 to 7 levels.
 WIDTH = 160  # cells of the thumbnail across: a card's corner is about one; more cost time
 LEAST_CHANGE = 5.0  # levels (0 to 255) of a cell that count as motion in a noiseless picture
-NOISE_FACTOR = (
-    6.0  # and so many times the noise of the picture; lower, and noise wakes the detector
-)
+# And so many times the noise of the picture; lower, and noise wakes the detector.
+NOISE_FACTOR = 6.0
 # After a change in a part of the picture it is looked at in every frame for so long, ms: longer
 # than a card takes to leave the shoe. Shorter, and one that stops on its way is seen less often.
 STIRRED_MS = 1000
@@ -54,18 +53,14 @@ class MotionGate:
     def __init__(self, *, settle_ms: int = 1000, heartbeat_ms: int = 5000) -> None:
         self._settle_ms = settle_ms
         self._heartbeat_ms = heartbeat_ms
-        self._before: NDArray[np.float32] | None = None
-        self._still: NDArray[np.float32] | None = None
+        # The thumbnail of the frame taken last; an empty one before the first.
+        self.thumbnail: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        self._still = self.thumbnail
         self._noise = 1.0
         self._moved_at = 0
         self._opened_at = 0
         self.sudden = False  # the picture changed as a whole since the one before
         self.light = 1.0  # how many times as bright it is then
-
-    @property
-    def thumbnail(self) -> NDArray[np.float32]:
-        """The thumbnail of the frame taken last; an empty one before the first."""
-        return np.zeros((0, 0), np.float32) if self._before is None else self._before
 
     def differing(self, one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return the cells where two pieces of thumbnails differ, be it by their light only."""
@@ -74,13 +69,14 @@ class MotionGate:
     def moving(self, frame: Frame) -> bool:
         """Take the next frame; return whether the detector should look at it."""
         now = thumbnail(frame.luma)
-        then = now if self.thumbnail.shape != now.shape else self.thumbnail
+        is_first = self.thumbnail.shape != now.shape
+        then = now if is_first else self.thumbnail
         self.sudden = cv2.norm(now, then, cv2.NORM_L1) > SUDDEN * now.size
         if self.sudden:
             self.light = float(np.median(now[SAMPLED] / np.maximum(then[SAMPLED], 1)))
-        if self._before is None or self._still is None or self._before.shape != now.shape:
+        if is_first:
             self._still, self._moved_at = now.copy(), frame.at
-        elif self._changed(now, self._before, learn=True):
+        elif self._changed(now, then, learn=True):
             self._moved_at = frame.at
         elif frame.at - self._moved_at >= self._settle_ms:
             if self._changed(now, self._still):
@@ -88,7 +84,7 @@ class MotionGate:
                 self._still, self._moved_at = now.copy(), frame.at
             else:
                 self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
-        self._before = now
+        self.thumbnail = now
         awake = frame.at - self._moved_at < self._settle_ms
         if awake or frame.at - self._opened_at >= self._heartbeat_ms:
             self._opened_at = frame.at
@@ -103,19 +99,14 @@ class MotionGate:
     def _changed(
         self, now: NDArray[np.float32], then: NDArray[np.float32], *, learn: bool = False
     ) -> bool:
-        size = self._difference(now, then)
+        difference = now - then
+        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
+        difference -= np.float32(_median(difference))
+        size = np.asarray(np.abs(difference, out=difference), np.float32)
         if learn:
             typical = _median(size) * 1.5
             self._noise += 0.05 * (typical - self._noise)
         return bool(self._local(size).max() > self._least)
-
-    @staticmethod
-    def _difference(now: NDArray[np.float32], then: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return by how much each cell differs, but for what all of them do."""
-        difference = now - then
-        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
-        difference -= np.float32(_median(difference))
-        return np.asarray(np.abs(difference, out=difference), np.float32)
 
     @staticmethod
     def _local(size: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -139,6 +130,18 @@ class WatchedPart:
         self._outline = outline / self._size
         self._cells = np.s_[0:0, 0:0]
         self._kept: NDArray[np.float32] | None = None
+        self._looked_at = self._stirred_at = 0
+
+    def due(self, at: int) -> bool:
+        """Return whether to look at the frame taken last, at `at` ms: it changed, or it is time."""
+        if self.change() is not None:
+            self._stirred_at = at
+        stirred = 0 <= at - self._stirred_at < STIRRED_MS
+        if not stirred and 0 <= at - self._looked_at < QUIET_MS:
+            return False
+        self.keep()
+        self._looked_at = at
+        return True
 
     def change(self) -> Points | None:
         """Return where the frame taken last differs from the one that was kept, `None` if nowhere.
@@ -161,31 +164,8 @@ class WatchedPart:
     def keep(self) -> None:
         """Keep how it looks in the frame that the gate took last."""
         self._kept = self._gate.thumbnail
-        self._cells = self._cells_of(self._kept.shape)
-
-    def _cells_of(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
-        """Return the rows and columns of a thumbnail that show the part, and a cell about it."""
-        size = np.array((shape[1], shape[0]))
+        # The rows and columns of the thumbnail that show the part, and a cell about it.
+        size = np.array(self._kept.shape[::-1])
         low = np.clip(np.floor(self._outline.min(axis=0) * size) - 1, 0, size - 1).astype(int)
         high = np.clip(np.ceil(self._outline.max(axis=0) * size) + 1, 1, size).astype(int)
-        return slice(low[1], high[1]), slice(low[0], high[0])
-
-
-class PartGate:
-    """Say whether a part of the picture is worth a look: it changed, or it is time for one."""
-
-    def __init__(self, part: WatchedPart) -> None:
-        self._part = part
-        self._looked_at = 0
-        self._stirred_at = 0
-
-    def due(self, at: int) -> bool:
-        """Return whether to look at the frame that the gate took last, at `at` ms."""
-        if self._part.change() is not None:
-            self._stirred_at = at
-        stirred = 0 <= at - self._stirred_at < STIRRED_MS
-        if not stirred and 0 <= at - self._looked_at < QUIET_MS:
-            return False
-        self._part.keep()
-        self._looked_at = at
-        return True
+        self._cells = np.s_[low[1] : high[1], low[0] : high[0]]

@@ -109,8 +109,8 @@ def test_suppress_keeps_a_card_that_lies_whole_in_a_surer_box_of_two() -> None:
     assert len(suppress([both, card], 0.6)) == 2
 
 
-def test_detector_runs_one_pass_for_each_size_and_joins_them() -> None:
-    """The same card found in two passes is one card, in pixels of the picture."""
+def test_detector_scales_the_picture_and_gives_pixels_of_it() -> None:
+    """A card is found in a pass of each size, in pixels of the picture; or none is."""
     seen: list[tuple[int, ...]] = []
 
     def infer(tensor: Tensor) -> Tensor:
@@ -122,25 +122,12 @@ def test_detector_runs_one_pass_for_each_size_and_joins_them() -> None:
         return output
 
     image = np.zeros((1600, 1600, 3), np.uint8)
-    assert len(Detector(lambda t: infer(t)[:, :, :0], sizes=(416, 832))(image)) == 0
+    assert len(Detector(lambda t: infer(t)[:, :, :0])(image)) == 0
     seen.clear()
-    (card,) = Detector(infer, sizes=(416, 832))(image)
+    for size in (416, 832):
+        (card,) = Detector(infer, size=size)(image)
+        assert np.allclose(card.quad.mean(axis=0), (800, 800), atol=1)
     assert [shape[3] for shape in seen] == [416, 832]
-    assert np.allclose(card.quad.mean(axis=0), (800, 800), atol=1)
-
-
-def test_detector_believes_a_large_card_only_in_the_smallest_pass() -> None:
-    """A card that fills a large pass is larger than those of the training."""
-
-    def infer(tensor: Tensor) -> Tensor:
-        output = np.zeros((1, 8, 1), np.float32)
-        offset = 0 if tensor.shape[3] == 416 else 300
-        output[0, :4, 0] = np.array([800 + offset, 800, 400, 560]) * tensor.shape[3] / 1600
-        output[0, 4, 0] = 0.8
-        return output
-
-    (card,) = Detector(infer, sizes=(416, 832))(np.zeros((1600, 1600, 3), np.uint8))
-    assert np.allclose(card.quad.mean(axis=0), (800, 800), atol=1)
 
 
 @pytest.mark.parametrize("length", [1, 99, 100, 101, 180, 181, 260, 1000])
@@ -172,7 +159,7 @@ def test_detector_goes_over_a_large_picture_in_tiles() -> None:
         ]
         return np.array(rows or np.zeros((0, 8)), np.float32).T.reshape(1, 8, -1)
 
-    found = Detector(blobs)(image, (2400,))
+    found = Detector(blobs, size=2400)(image)
     assert sorted(tuple(np.round(d.quad.mean(axis=0), -1).astype(int)) for d in found) == sorted(
         (round(x, -1), round(y, -1)) for x, y in middles
     )

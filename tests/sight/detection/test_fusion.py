@@ -8,25 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import LookFusion
+from vision.sight.detection.classifier import Look, LookFusion
 
 FULL = np.full(52, 8.0)
 SIX, EIGHT = Card.parse("6h"), Card.parse("8h")
 
 
-def look(card: Card, p: float, other: Card = EIGHT) -> np.ndarray:
+def look(card: Card, p: float, readable: float = 1.0, other: Card = EIGHT) -> Look:
     """Return a look that gives one card p and another nearly all the rest."""
     log_p = np.full(52, np.log((1 - p) * 1e-3 / 50))
     log_p[other.index] = np.log((1 - p) * 0.999)
     log_p[card.index] = np.log(p)
-    return log_p
+    return Look(log_p, readable)
 
 
 def after(looks: int, p: float, *, changed: bool = False) -> float:
     """Return the error left after some looks alike."""
     fusion = LookFusion()
     for _ in range(looks):
-        fusion.add(look(SIX, p), 1.0, changed=changed)
+        fusion.add(look(SIX, p), changed=changed)
     opinion = fusion.opinion(FULL)
     assert opinion is not None
     assert (opinion.best, opinion.second) == (SIX, EIGHT)
@@ -37,7 +37,7 @@ def after(looks: int, p: float, *, changed: bool = False) -> float:
 def test_no_look_is_no_opinion() -> None:
     """Before a readable look there is no opinion."""
     fusion = LookFusion()
-    fusion.add(look(SIX, 0.9), 0.3, changed=True)
+    fusion.add(look(SIX, 0.9, 0.3), changed=True)
     assert fusion.looks == 0
     assert fusion.opinion(FULL) is None
 
@@ -64,12 +64,12 @@ def test_copies_left_weigh_and_a_copy_too_many_needs_overwhelming_evidence() -> 
     none_left = FULL.copy()
     none_left[SIX.index] = 0
     fusion = LookFusion()
-    fusion.add(look(SIX, 0.99), 1.0, changed=True)
+    fusion.add(look(SIX, 0.99), changed=True)
     doubtful = fusion.opinion(none_left)
     assert doubtful is not None
     assert doubtful.best == EIGHT
     for _ in range(6):
-        fusion.add(look(SIX, 1 - 1e-6), 1.0, changed=True)
+        fusion.add(look(SIX, 1 - 1e-6), changed=True)
     sure = fusion.opinion(none_left)
     assert sure is not None
     assert sure.best == SIX
@@ -81,7 +81,7 @@ def test_opinion_is_a_probability(ps: list[float], index: int) -> None:
     """Error lies between 0 and 1 and best differs from second, whatever was seen."""
     fusion = LookFusion()
     for p in ps:
-        fusion.add(look(Card.of(index), p, Card.of((index + 1) % 52)), p, changed=p > 0.5)
+        fusion.add(look(Card.of(index), p, p, Card.of((index + 1) % 52)), changed=p > 0.5)
     opinion = fusion.opinion(FULL)
     if opinion is not None:
         assert 0 <= opinion.error <= 1
@@ -95,7 +95,7 @@ def test_ten_looks_through_one_finger_are_one() -> None:
         for readable in (0.6, 1.0):
             fusion = LookFusion()
             for _ in range(10):
-                fusion.add(look(SIX, 1 - 1e-6), readable, changed=changed)
+                fusion.add(look(SIX, 1 - 1e-6, readable), changed=changed)
             opinion = fusion.opinion(FULL)
             assert opinion is not None
             errors.append(opinion.error)

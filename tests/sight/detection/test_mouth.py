@@ -10,8 +10,7 @@ from vision.sight.detection.mouth import (
     LEAST_CARDS,
     Cells,
     KnownColours,
-    MouthMeter,
-    MouthPatch,
+    MouthSight,
     Tensor,
     changed_cells,
 )
@@ -80,7 +79,7 @@ def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
     assert len(changed_cells((table() + noise).astype(np.float32), table())) == 0
 
 
-def _meter(given: list[Tensor]) -> MouthMeter:
+def _meter(given: list[Tensor]) -> MouthSight:
     """Return a meter of a mouth with a slot before it; what the network is given is kept."""
     corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
     mouth = np.array([[0, 60], [20, 60], [20, 140], [0, 140]], np.float32)
@@ -91,7 +90,7 @@ def _meter(given: list[Tensor]) -> MouthMeter:
         return np.zeros((1, 10), np.float32)
 
     view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
-    return MouthMeter(MouthPatch(view), infer)
+    return MouthSight(view, infer)
 
 
 CLOTH_PX = np.full((200, 400, 3), 40, np.uint8)
@@ -103,10 +102,10 @@ def test_card_in_a_slot_beside_the_shoe_is_not_at_its_mouth(x: int, shows: bool)
     given: list[Tensor] = []
     meter = _meter(given)
     for at in range(0, 600, 100):
-        meter(CLOTH_PX, at)
+        meter.values(CLOTH_PX, at)
     laid = CLOTH_PX.copy()
     laid[60:140, x : x + 55] = 220
-    meter(laid, 600)
+    meter.values(laid, 600)
     rest, now = given[-1][:3], given[-1][6:]
     assert bool(np.abs(now - rest).max() > 0.1) is shows
 
@@ -116,9 +115,9 @@ def test_mouth_in_another_light_is_at_rest() -> None:
     given: list[Tensor] = []
     meter = _meter(given)
     for at in range(0, 600, 100):
-        meter(CLOTH_PX, at)
+        meter.values(CLOTH_PX, at)
     meter.relight(0.5)
-    meter(CLOTH_PX // 2, 600)
+    meter.values(CLOTH_PX // 2, 600)
     rest, before, now = np.split(given[-1], 3)
     assert np.abs(now - rest).max() < 0.01
     assert np.abs(now - before).max() < 0.01
@@ -131,9 +130,10 @@ def test_colours_of_what_waits_in_the_shoe_are_not_those_of_what_is_out(
     """A cut card shows in the shoe as the card before it leaves: only before the lip it is out."""
     meter = _meter([])
     for at in range(0, 600, 100):
-        meter(CLOTH_PX, at)
+        meter.values(CLOTH_PX, at)
     shown = CLOTH_PX.copy()
     shown[60:140, x : x + 18] = 220
-    cells = meter(shown, 600).cells
+    meter.values(shown, 600)
+    cells = meter.cells
     assert cells is not None
     assert bool(len(cells)) is seen

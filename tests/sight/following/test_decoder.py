@@ -66,7 +66,7 @@ def test_what_is_believed_does_not_hang_on_how_many_states_are_kept(
         play.deal(*NATURAL)
         worlds = play.decoder.worlds.items()
         believed.append([(w.coup, w.state.cards, w.state.codes, p) for w, p in worlds])
-        sizes.append(play.decoder.procedure.size)
+        sizes.append(len(play.decoder.procedure.states))
     assert believed[0] == believed[1]
     assert sizes[0] > 2 * sizes[1]
 

@@ -105,7 +105,7 @@ class Table(Detector):
     """A detector that sees what lies on a table: cards that are whole, of hands what shows."""
 
     def __init__(self, lying: list[Detection]) -> None:
-        super().__init__(lambda tensor: tensor, sizes=(900,))
+        super().__init__(lambda tensor: tensor, size=900)
         self.lying, self.windows = lying, list[Window]()
 
     def glance(

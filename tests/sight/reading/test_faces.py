@@ -16,7 +16,7 @@ from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Image, Points, box_around
 from vision.sight.reading.deck import DeckClassifier
-from vision.sight.reading.faces import Face, FaceReader, Lying, Where
+from vision.sight.reading.faces import Face, FaceReader, Where
 
 CARDS = parse_cards("As Kd 7h 3c 9d 2s")
 STAGE = Stage()
@@ -68,7 +68,7 @@ class Desk:
         box = box_around(STAGE.view.quad_px(PLACES[Slot.PUNTO_1])) - np.float32(shift)
         for _ in range(frames):
             self.at += 33
-            seen = [] if kind is None else [Lying(WHERE, Detection(box, kind, 0.9))]
+            seen = {} if kind is None else {WHERE: Detection(box, kind, 0.9)}
             self.reader.look(STAGE.felt, self.at, seen)
         return self.reader.faces.get(WHERE, Face())
 

@@ -72,9 +72,9 @@ def test_boxes_are_sought_in_larger_passes_only_for_small_cards(
     class Sought:
         """A detector that sees one card, or none, and notes its passes."""
 
-        def boxes(self, _: object, passes: tuple[int, ...], **__: object) -> list[Detection]:
+        def boxes(self, _: object, size: int, __: float) -> list[Detection]:
             """Return the card."""
-            sizes.extend(passes)
+            sizes.append(size)
             return [Detection(box(wide, 1.4 * wide), Kind.FACE, 0.9)] if wide else []
 
     image = np.zeros((1080, 1920, 3), np.uint8)
@@ -84,17 +84,16 @@ def test_boxes_are_sought_in_larger_passes_only_for_small_cards(
 
 
 def test_boxes_sought_once_more_run_no_pass_again() -> None:
-    """What a pass saw is kept: the further one costs no more than itself; a hand is no card."""
+    """What a pass saw is kept: the further one costs no more than itself."""
     sizes: list[int] = []
 
     class Sought:
-        """A detector that sees one large card and, far off, a hand; it notes its passes."""
+        """A detector that sees one large card, and notes its passes."""
 
-        def boxes(self, _: object, passes: tuple[int, ...], **__: object) -> list[Detection]:
-            """Return both."""
-            sizes.extend(passes)
-            hand = Detection(box(20, 28) + 300, Kind.HAND, 0.9)
-            return [Detection(box(200, 280), Kind.FACE, 0.9), hand]
+        def boxes(self, _: object, size: int, __: float) -> list[Detection]:
+            """Return the card."""
+            sizes.append(size)
+            return [Detection(box(200, 280), Kind.FACE, 0.9)]
 
     image, kept = np.zeros((1080, 1920, 3), np.uint8), dict[int, list[Detection]]()
     for thorough in (False, True):

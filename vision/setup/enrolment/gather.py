@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
-from vision.sight.detection.classifier import CROP_SIZE, FACES, LookFusion
+from vision.sight.detection.classifier import CROP_SIZE, FACES, Look, LookFusion
 from vision.sight.geometry.plane import Image
 from vision.sight.reading.deck import Captured, likeness
 
@@ -68,7 +68,7 @@ class Showing:
     def take(self, seen: Sighting, picture: int) -> None:
         """Add a look."""
         self.place, self.last = seen.place, picture
-        self.fusion.add(seen.log_p, seen.readable, changed=False)
+        self.fusion.add(Look(seen.log_p, seen.readable), changed=False)
         if len(self.crops) < MOST_CROPS:
             self.crops.append(seen.crop)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +55,11 @@ class Look:
     strange: float = 0.0
     rank_seen: float = 0.0
     back: float = 0.0
+
+    @property
+    def best(self) -> Card:
+        """The most probable face of this look alone."""
+        return DECK[int(self.log_p.argmax())]
 
     @property
     def confidence(self) -> float:
@@ -104,17 +108,13 @@ class Classifier:
         suits = _log_softmax(logits[:, RANKS : RANKS + SUITS] / self.temperature)
         joint = (ranks[:, :, None] + suits[:, None, :]).reshape(len(logits), RANKS * SUITS)
         shifted = (logits[:, RANKS + SUITS : -1] + self.seen_shift) / self.seen_temperature
-        seen = _sigmoid(np.column_stack([shifted, logits[:, -1]]))
+        seen = 1 / (1 + np.exp(-np.column_stack([shifted, logits[:, -1]])))
         return tuple(
             Look(
                 row.astype(np.float32), float(rank * suit), rank_seen=float(rank), back=float(back)
             )
             for row, (rank, suit, back) in zip(joint, seen, strict=True)
         )
-
-
-def _sigmoid(logits: Tensor) -> Tensor:
-    return np.asarray(1 / (1 + np.exp(-logits)), np.float32)
 
 
 def _log_softmax(logits: Tensor) -> Tensor:
@@ -130,53 +130,40 @@ class CardModels:
     classifier: Classifier
 
 
-class CheckedFaces(NamedTuple):
-    """Detections with their kinds corrected, and the looks that were taken for it."""
-
-    detections: tuple[Detection, ...]
-    looks: tuple[Look, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CheckedBack:
-    """Where (2 pixels) a back was looked at, when, and whether it was a face."""
-
-    centre: Points
-    at: int
-    is_face: bool
-
-
 class FaceCheck:
     """Corrects to a face what the detector took for a back, where it lies in a slot."""
 
     def __init__(self, classify: Classify, view: TableView) -> None:
         self._classify = classify
         self._view = view
-        self._checked: list[_CheckedBack] = []
+        # Middles (2 pixels) of backs that were looked at, when, and whether each was a face.
+        self._checked: list[tuple[Points, int, bool]] = []
 
-    def __call__(self, frame: Frame, found: Sequence[Detection]) -> CheckedFaces:
-        """Return the detections of a frame with the kinds that hold at full size."""
-        self._checked = [back for back in self._checked if 0 <= frame.at - back.at < AGAIN_MS]
-        backs = [card for card in found if card.kind is Kind.BACK and self._in_a_slot(card.quad)]
+    def __call__(
+        self, frame: Frame, found: Sequence[Detection]
+    ) -> tuple[tuple[Detection, ...], tuple[Look, ...]]:
+        """Return the detections with the kinds that hold at full size, and the looks at backs."""
+        self._checked = [back for back in self._checked if 0 <= frame.at - back[1] < AGAIN_MS]
+        backs = [
+            card
+            for card in found
+            if card.kind is Kind.BACK
+            and self._view.slot_of(self._view.locate(card.quad)[0]) is not None
+        ]
         new = [back.quad for back in backs if self._is_face(back.quad) is None]
         looks = tuple(self._classify(frame.image, new)) if new else ()
         for quad, look in zip(new, looks, strict=True):
-            is_face = look.confidence >= LEAST_SURE
-            self._checked.append(_CheckedBack(quad.mean(axis=0), frame.at, is_face))
+            self._checked.append((quad.mean(axis=0), frame.at, look.confidence >= LEAST_SURE))
         faces = {id(back) for back in backs if self._is_face(back.quad)}
         corrected = (replace(card, kind=Kind.FACE) if id(card) in faces else card for card in found)
-        return CheckedFaces(tuple(corrected), looks)
-
-    def _in_a_slot(self, quad: Points) -> bool:
-        pose, _ = self._view.locate(quad)
-        return self._view.slot_of(pose) is not None
+        return tuple(corrected), looks
 
     def _is_face(self, quad: Points) -> bool | None:
         """Return what was found of a back that lies there, `None` if nothing lately."""
         centre = quad.mean(axis=0)
-        for back in self._checked:
-            if float(np.abs(back.centre - centre).max()) <= STILL_PX:
-                return back.is_face
+        for middle, _, is_face in self._checked:
+            if float(np.abs(middle - centre).max()) <= STILL_PX:
+                return is_face
         return None
 
 
@@ -249,22 +236,21 @@ class LookFusion:
         self._stills: list[_Still] = []
         self.looks = 0
 
-    def add(self, log_p: NDArray[np.floating], readable: float, *, changed: bool) -> None:
-        """Take one look: 52 calibrated log-probabilities, and how readable it was (0 to 1).
+    def add(self, look: Look, *, changed: bool) -> None:
+        """Take one look; `changed`: pose or light differ from those of the look before.
 
-        `changed` says that pose or light differ from the look before. A look below LEAST_READABLE
-        does not count.
+        A look below LEAST_READABLE does not count.
         """
-        if readable < LEAST_READABLE:
+        if look.readable < LEAST_READABLE:
             return
         if changed or not self._stills:
             self._stills.append(_Still())
         doubting = np.logaddexp(
-            np.asarray(log_p, np.float64) + np.log1p(-LOOK_ERROR), np.log(LOOK_ERROR / FACES)
+            np.asarray(look.log_p, np.float64) + np.log1p(-LOOK_ERROR), np.log(LOOK_ERROR / FACES)
         )
         still = self._stills[-1]
-        still.total += readable * doubting
-        still.weight += readable
+        still.total += look.readable * doubting
+        still.weight += look.readable
         still.looks += 1
         self.looks += 1
 

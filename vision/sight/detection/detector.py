@@ -33,13 +33,9 @@ STRIDE = 32
 # another one the network sees an edge that it was never shown.
 PADDING = 114
 # A pass larger than TILE_PX goes over the picture in tiles of that size, which overlap by SHARED_PX
-# (pixels of the network's input): a card of `WIDEST_PX`, 1.4 times as long, that is cut by the edge
-# of one tile is whole in the next. Larger tiles need more memory; a smaller overlap loses cards.
+# (pixels of the network's input): a card 90 wide, 1.4 times as long, that is cut by the edge of one
+# tile is whole in the next. Larger tiles need more memory; a smaller overlap loses cards.
 TILE_PX, SHARED_PX = 1248, 256
-# Cards wider than this many pixels of the network's input are larger than those of its training;
-# where a smaller pass finds them too, only that pass counts. Higher, and parts of large cards are
-# found as cards; lower, and small cards are left to passes that see them too small.
-WIDEST_PX = 90
 # Pixels of the picture from the edge of a part that is looked at by itself: a box that comes nearer
 # is of a thing cut by the edge. More drops whole cards near it; at 0 parts of cards are kept.
 CUT_PX = 2
@@ -96,16 +92,12 @@ class Boxes(NamedTuple):
         """Return those of which n truths say so."""
         return Boxes(self.quads[kept], self.kinds[kept], self.scores[kept])
 
-    def surest(self, most: float) -> tuple[Detection, ...]:
-        """Return those that no surer one overlaps by more than `most`, surest first."""
-        return tuple(self._detection(i) for i in surest(self.quads, self.scores, most))
-
     def all(self) -> list[Detection]:
         """Return all of them."""
-        return [self._detection(i) for i in range(len(self.scores))]
-
-    def _detection(self, i: int) -> Detection:
-        return Detection(self.quads[i], KINDS[self.kinds[i]], float(self.scores[i]))
+        return [
+            Detection(quad, KINDS[kind], float(score))
+            for quad, kind, score in zip(*self, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +234,7 @@ def batch(crops: Sequence[Image]) -> Tensor:
 
 
 class Detector:
-    """Finds cards; one pass over the picture for each of `sizes` (longer side, pixels).
+    """Finds cards in pictures of which the longer side is scaled to `size` pixels.
 
     `infer` maps 1 x 3 x H x W to 1 x (4 + classes + 1) x N: centre x, centre y, width, height,
     one score per class, angle in radians. Detections with a score under `threshold` are dropped,
@@ -254,33 +246,29 @@ class Detector:
         self,
         infer: Infer,
         *,
-        sizes: tuple[int, ...] = (416,),
+        size: int = 416,
         threshold: float = 0.4,
         overlap: float = 0.6,
         corners: CornerFinder | None = None,
     ) -> None:
         self._infer = infer
         self._corners = corners
-        self._sizes = sizes
+        self._size = size
         self._threshold = threshold
         self._overlap = overlap
 
-    def __call__(
-        self,
-        image: Image,
-        sizes: tuple[int, ...] | None = None,
-        *,
-        threshold: float | None = None,
-    ) -> tuple[Detection, ...]:
-        """Return the cards of a picture (H x W x 3, BGR), surest first.
-
-        `sizes` and `threshold` replace the detector's own.
-        """
-        return self._outlines(image, self.boxes(image, sizes or self._sizes, threshold=threshold))
+    def __call__(self, image: Image, *, threshold: float | None = None) -> tuple[Detection, ...]:
+        """Return the cards of a picture (H x W x 3, BGR), surest first, from a `threshold` on."""
+        least = self._threshold if threshold is None else threshold
+        kept = suppress(self.boxes(image, self._size, least), self._overlap)
+        if self._corners is None or not kept:
+            return kept
+        # Two boxes of one card become the same outline twice: suppress again.
+        return suppress(self.outlined(image, kept), self._overlap)
 
     def scale(self, width: int, height: int) -> float:
         """Return how many pixels of the network's input a pixel of such a picture becomes."""
-        return self._sizes[0] / max(width, height)
+        return self._size / max(width, height)
 
     def window(
         self, points: Points, width: int, height: int, within: Window | None = None
@@ -307,13 +295,17 @@ class Detector:
 
         With a `window` those in it: no card that it cuts, of hands what it shows.
         """
-        if window is None:
-            found = self._boxes(image, self._sizes, least, WIDEST_PX)
-        else:
-            found = self._boxes_in(image, window, least)
-        hands = found.kinds == HAND
-        cards = found.of(~hands)
-        return (*cards.surest(self._overlap), *found.of(hands).surest(self._overlap))
+        height, width = image.shape[:2]
+        left, top, right, bottom = window or (0, 0, width, height)
+        corner = np.array((left, top), np.float32)
+        found = self._pass(image[top:bottom, left:right], self.scale(width, height), least)
+        # What ends at an edge of the part that is none of the picture goes on beyond it.
+        low = np.where(corner > 0, corner + CUT_PX, -math.inf)
+        beyond = np.array((right, bottom), np.float32)
+        high = np.where(beyond < (width, height), beyond - CUT_PX, math.inf)
+        quads = found.quads + corner
+        whole = ((quads >= low) & (quads <= high)).all(axis=(1, 2))
+        return self.once(found._replace(quads=quads).of(whole | (found.kinds == HAND)).all())
 
     def once(self, found: Sequence[Detection]) -> tuple[Detection, ...]:
         """Return those that no surer one overlaps, of cards and then of hands."""
@@ -321,58 +313,10 @@ class Detector:
         cards = [box for box in found if box.kind is not Kind.HAND]
         return (*suppress(cards, self._overlap), *suppress(hands, self._overlap))
 
-    def _outlines(self, image: Image, found: list[Detection]) -> tuple[Detection, ...]:
-        kept = suppress(found, self._overlap)
-        if self._corners is None or not kept:
-            return kept
-        # Two boxes of one card become the same outline twice: suppress again.
-        return suppress(self.outlined(image, kept), self._overlap)
-
-    def boxes(
-        self,
-        image: Image,
-        sizes: Sequence[int],
-        *,
-        threshold: float | None = None,
-        widest: float = WIDEST_PX,
-    ) -> list[Detection]:
-        """Return the boxes of cards of all passes, doubles included.
-
-        Cards wider than `widest` pixels of a pass count in the smallest pass only.
-        """
-        least = self._threshold if threshold is None else threshold
-        found = self._boxes(image, sizes, least, widest)
+    def boxes(self, image: Image, size: int, threshold: float) -> list[Detection]:
+        """Return the boxes of cards, doubles included, of a picture scaled to `size` pixels."""
+        found = self._pass(image, size / max(image.shape[:2]), threshold)
         return found.of(found.kinds != HAND).all()
-
-    def _boxes(self, image: Image, sizes: Sequence[int], least: float, widest: float) -> Boxes:
-        """Return the boxes of all passes, hands among them."""
-        passes = []
-        for size in sizes:
-            scale = size / max(image.shape[:2])
-            seen = self._pass(image, scale, least)
-            if size > min(sizes):
-                sides = np.array([short_side(quad) for quad in seen.quads])
-                seen = seen.of(sides * scale <= widest)
-            passes.append(seen)
-        return joined(passes)
-
-    def _boxes_in(self, image: Image, window: Window, least: float) -> Boxes:
-        """Return the boxes of a part of a picture, at the scale of the whole.
-
-        Those that the edge of the part cuts are left out, but for hands.
-        """
-        left, top, right, bottom = window
-        height, width = image.shape[:2]
-        part = image[top:bottom, left:right]
-        corner = np.array((left, top), np.float32)
-        found = self._pass(part, self.scale(width, height), least)
-        # What ends at an edge of the part that is none of the picture goes on beyond it.
-        low = np.where(corner > 0, corner + CUT_PX, -math.inf)
-        beyond = np.array((right, bottom), np.float32)
-        high = np.where(beyond < (width, height), beyond - CUT_PX, math.inf)
-        quads = found.quads + corner
-        whole = ((quads >= low) & (quads <= high)).all(axis=(1, 2))
-        return found._replace(quads=quads).of(whole | (found.kinds == HAND))
 
     def _pass(self, image: Image, scale: float, least: float) -> Boxes:
         """Return the boxes of one pass, in tiles where the scaled picture is large."""
@@ -387,7 +331,7 @@ class Detector:
             own = (across.own[0] <= x) & (x < across.own[1])
             own &= (down.own[0] <= y) & (y < down.own[1])
             tiles.append(seen._replace(quads=quads).of(own))
-        return joined(tiles)
+        return Boxes(*map(np.concatenate, zip(*tiles, strict=True)))
 
     def outlined(self, image: Image, found: Sequence[Detection]) -> list[Detection]:
         """Return the detections with corners nearer to the cards' own."""
@@ -400,11 +344,6 @@ class Detector:
 def bounds(points: Points) -> Points:
     """Return the corners (2 x 2: left, top; right, bottom) of what holds n x 2 points upright."""
     return np.stack([points.min(axis=0), points.max(axis=0)])
-
-
-def joined(found: Sequence[Boxes]) -> Boxes:
-    """Return the boxes of several passes or tiles, at least one, as one."""
-    return found[0] if len(found) == 1 else Boxes(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def decode(output: Tensor, box: Letterbox, threshold: float) -> Boxes:

@@ -11,10 +11,9 @@ at rest is compared with them, in boxes of the colour cube.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -195,107 +194,6 @@ LEARN_SHARE = 0.2
 LEARN_EVERY_MS = 100
 
 
-class Phases(NamedTuple):
-    """Probabilities (0 to 1, their sum 1) of how far a card is out."""
-
-    rest: float
-    partly: float
-    wholly: float
-
-
-class CardSides(NamedTuple):
-    """Probabilities (0 to 1, their sum 1) of what the foremost card shows; `none`: hidden."""
-
-    back: float
-    face: float
-    cut: float
-    none: float
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """What one picture shows.
-
-    `shift` is how far the card that is out has come, in depths of a card (1: just wholly out);
-    `shown` is of that card, or of the one at rest; `hand` is a probability. `cells` are
-    the colours of what is not there at rest, where something seems to be out.
-    """
-
-    phases: Phases
-    shift: float
-    shown: CardSides
-    hand: float
-    cells: Cells | None = None
-
-
-class MouthMeter:
-    """Measures picture after picture, and learns meanwhile what the mouth looks like at rest."""
-
-    def __init__(self, patch: MouthPatch, infer: Infer) -> None:
-        self._patch = patch
-        self._infer = infer
-        self._rest: Tensor | None = None
-        self._past: deque[tuple[int, Tensor]] = deque()
-        self._still_since: int | None = None
-        self._learnt = 0
-
-    def __call__(self, image: Image, at: int) -> Measurement:
-        """Measure the mouth in a picture taken at a time (ms, not before the last one)."""
-        now = as_tensor(self._patch(image))
-        rest = now if self._rest is None else self._rest
-        # A card in a slot near the shoe looks like one that is just out.
-        now = np.where(self._patch.slots, rest, now)
-        before = self._earlier(at, BEFORE_MS, now)
-        values = self._infer(np.concatenate([rest, before, now])[None])[0]
-        found = measurement(values)
-        if found.phases.rest < 0.5:
-            # The next card shows in the shoe already: a cut card that waits there is not out.
-            lip = self._patch.lip
-            found = replace(found, cells=changed_cells(now[..., lip:], rest[..., lip:]))
-        share = np.float32(LEARN_SHARE if self._is_rest(now, at, found) else 0)
-        self._rest = rest + share * (now - rest)
-        self._past.append((at, now))
-        return found
-
-    def relight(self, times: float) -> None:
-        """Take that the light is so many times as bright from now on."""
-        if self._rest is not None:
-            self._rest = np.minimum(self._rest * np.float32(times), 1)
-        self._past = deque(
-            (at, np.minimum(patch * np.float32(times), 1)) for at, patch in self._past
-        )
-
-    def _earlier(self, at: int, age: int, otherwise: Tensor) -> Tensor:
-        """Return the last patch that is at least so old, or the oldest that there is."""
-        for then, patch in reversed(self._past):
-            if at - then >= age:
-                return patch
-        return self._past[0][1] if self._past else otherwise
-
-    def _is_rest(self, now: Tensor, at: int, found: Measurement) -> bool:
-        """Whether to learn from this patch: the mouth has been still for long enough."""
-        moved = float(np.abs(now - self._earlier(at, STILL_MS, now)).mean())
-        while self._past and at - self._past[0][0] > 2 * STILL_MS:
-            self._past.popleft()
-        if moved > STILL_DIFFERENCE or not self._past:
-            self._still_since = None
-            return False
-        if self._still_since is None:
-            self._still_since = at
-        if at - self._still_since < _patience(found) or at - self._learnt < LEARN_EVERY_MS:
-            return False
-        self._learnt = at
-        return True
-
-
-def _patience(found: Measurement) -> int:
-    """Return for how long a mouth must be still to be learnt as rest, ms."""
-    if found.phases.partly > 0.5:
-        return LEARN_PARTLY_MS
-    at_rest = found.phases.rest > 0.5 and found.hand < 0.5
-    return STILL_MS if at_rest else LEARN_CHANGED_MS
-
-
 # The colours of a card that left are learnt once the mouth has been at rest for so long, ms.
 LEARN_AFTER_MS = 150
 # A picture that changed as a whole is under another light if it is so much brighter or darker, as a
@@ -304,59 +202,92 @@ RELIT = 0.15
 
 
 class MouthSight:
-    """Gives the values of the mouth's network, and how new the colours are, picture by picture."""
+    """Gives the values of the mouth's network, and how new the colours are, picture by picture.
+
+    It learns meanwhile what the mouth looks like at rest. `cells` are the colours of what is not
+    there at rest, where something seemed to be out in the last picture.
+    """
 
     def __init__(self, view: TableView, infer: Infer) -> None:
+        self._patch = MouthPatch(view)
         self._infer = infer
-        self._meter = MouthMeter(MouthPatch(view), self._kept)
-        self._values = np.zeros(10, np.float32)
+        self.cells: Cells | None = None
+        self._rest: Tensor | None = None
+        self._past: deque[tuple[int, Tensor]] = deque()
+        self._still_since: int | None = None
+        self._learnt = 0
         self._colours = KnownColours()
         self._passage: list[Cells] = []
         self._rest_since: int | None = None
 
-    def _kept(self, tensor: Tensor) -> Tensor:
-        values = self._infer(tensor)
-        self._values = values[0]
-        return values
-
-    def relight(self, times: float) -> None:
-        """Take that the whole picture is so many times as bright: no colour is new by that."""
-        if abs(times - 1) > RELIT:
-            self._meter.relight(times)
-            self._colours, self._passage = KnownColours(), []
-
-    def values(self, image: Image, at: int) -> NDArray[np.float32]:
+    def values(self, image: Image, at: int) -> Tensor:
         """Return 11 values of a picture at a time (ms): the network's, the share of new colours.
 
         That share is NaN while the colours of cards are not known or nothing is out.
         """
-        found = self._meter(image, at)
-        novelty = float("nan")
-        if found.cells is not None:
-            share = self._colours.novelty([found.cells])
-            novelty = novelty if share is None else share
-            self._passage.append(found.cells)
+        planes = self._patch(image)[:, :, ::-1].transpose(2, 0, 1)
+        now: Tensor = np.ascontiguousarray(planes, np.float32) / np.float32(255)
+        rest = now if self._rest is None else self._rest
+        # A card in a slot near the shoe looks like one that is just out.
+        now = np.where(self._patch.slots, rest, now)
+        before = self._earlier(at, BEFORE_MS, now)
+        values = self._infer(np.concatenate([rest, before, now])[None])[0]
+        powers = np.exp(values[:3] - values[:3].max())
+        at_rest, partly, _ = (powers / powers.sum()).tolist()
+        self.cells = None
+        if at_rest < 0.5:
+            # The next card shows in the shoe already: a cut card that waits there is not out.
+            lip = self._patch.lip
+            self.cells = changed_cells(now[..., lip:], rest[..., lip:])
+        patience = STILL_MS if at_rest > 0.5 and values[8] < 0 else LEARN_CHANGED_MS
+        is_rest = self._is_rest(now, at, LEARN_PARTLY_MS if partly > 0.5 else patience)
+        self._rest = rest + np.float32(LEARN_SHARE if is_rest else 0) * (now - rest)
+        self._past.append((at, now))
+        return np.append(values, np.float32(self._novelty(at)))
+
+    def relight(self, times: float) -> None:
+        """Take that the whole picture is so many times as bright: no colour is new by that."""
+        if abs(times - 1) <= RELIT:
+            return
+        if self._rest is not None:
+            self._rest = np.minimum(self._rest * np.float32(times), 1)
+        self._past = deque(
+            (at, np.minimum(patch * np.float32(times), 1)) for at, patch in self._past
+        )
+        self._colours, self._passage = KnownColours(), []
+
+    def _earlier(self, at: int, age: int, otherwise: Tensor) -> Tensor:
+        """Return the last patch that is at least so old, or the oldest that there is."""
+        for then, patch in reversed(self._past):
+            if at - then >= age:
+                return patch
+        return self._past[0][1] if self._past else otherwise
+
+    def _is_rest(self, now: Tensor, at: int, patience: int) -> bool:
+        """Whether to learn from this patch: the mouth has been still for so long, ms."""
+        moved = float(np.abs(now - self._earlier(at, STILL_MS, now)).mean())
+        while self._past and at - self._past[0][0] > 2 * STILL_MS:
+            self._past.popleft()
+        if moved > STILL_DIFFERENCE or not self._past:
+            self._still_since = None
+            return False
+        if self._still_since is None:
+            self._still_since = at
+        if at - self._still_since < patience or at - self._learnt < LEARN_EVERY_MS:
+            return False
+        self._learnt = at
+        return True
+
+    def _novelty(self, at: int) -> float:
+        """Return the share of new colours, NaN if unknown; learn those of a card that left."""
+        if self.cells is not None:
+            share = self._colours.novelty([self.cells])
+            self._passage.append(self.cells)
             self._rest_since = None
-        elif self._rest_since is None:
+            return math.nan if share is None else share
+        if self._rest_since is None:
             self._rest_since = at
         elif self._passage and at - self._rest_since >= LEARN_AFTER_MS:
             self._colours.learn(self._passage)
             self._passage = []
-        return np.append(self._values, np.float32(novelty))
-
-
-def as_tensor(patch: Image) -> Tensor:
-    """Return a patch (HEIGHT x WIDTH x 3, BGR) as the network takes it (3 x ..., RGB, 0 to 1)."""
-    return np.ascontiguousarray(patch[:, :, ::-1].transpose(2, 0, 1), np.float32) / np.float32(255)
-
-
-def measurement(values: Tensor) -> Measurement:
-    """Return what the values of the network (10,) mean."""
-    hand = float(1 / (1 + np.exp(-values[8])))
-    phases, shown = Phases(*_softmax(values[:3])), CardSides(*_softmax(values[4:8]))
-    return Measurement(phases, float(values[3]), shown, hand)
-
-
-def _softmax(logits: Tensor) -> list[float]:
-    powers = np.exp(logits - logits.max())
-    return [float(p) for p in powers / powers.sum()]
+        return math.nan

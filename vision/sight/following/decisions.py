@@ -11,6 +11,7 @@ card drawn over lying hands, and cards that moved while the reader was off.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
@@ -110,10 +111,12 @@ class Account:
     @property
     def layouts(self) -> tuple[tuple[str, float], ...]:
         """The likeliest layouts in words, `P1 B1 P2 B2`, each with its probability (0 to 1)."""
-        shares: dict[str, float] = {}
+        shares: dict[str, float] = defaultdict(float)
         for state, p in self.likeliest:
-            name = " ".join(map(_slot_name, layout(state.cards)))
-            shares[name] = shares.get(name, 0.0) + p
+            slots = (None if slot is None else Slot(slot) for slot in layout(state.cards))
+            shares[
+                " ".join(f"{s.name[0]}{s // 2 + 1}" if s is not None else "–" for s in slots)
+            ] += p
         total = sum(shares.values()) or 1.0
         return tuple((n, p / total) for n, p in sorted(shares.items(), key=lambda pair: -pair[1]))
 
@@ -141,14 +144,12 @@ class Account:
         """Take how likely each state of the coup is, at a time, ms."""
         known, number = len(self.cards), self.counts(states)
         del self.cards[number:]
-        fresh = [SaidCard(at) for _ in range(number - known)]
-        self.cards += fresh
-        for card, place in zip(self.cards, self._place(states), strict=True):
-            card.found = card.found or (any(card is new for new in fresh) and place != HAND)
-        layouts: dict[tuple[int | None, ...], float] = {}
+        self.cards += [SaidCard(at) for _ in range(number - known)]
+        for index, place in enumerate(self._place(states)):
+            self.cards[index].found |= index >= known and place != HAND
+        layouts: dict[tuple[int | None, ...], float] = defaultdict(float)
         for state, p in states.items():
-            key = layout(state.cards)
-            layouts[key] = layouts.get(key, 0.0) + p
+            layouts[layout(state.cards)] += p
         self.layout = max(layouts, key=lambda key: layouts[key])
         self.p = layouts[self.layout] / sum(layouts.values())
         self._weigh(states)
@@ -166,19 +167,18 @@ class Account:
         whole = sum(p for state, p in out.items() if len(state.cards) >= len(self.cards))
         if whole > sum(states.values()) / 2:
             states = out
-        believed: list[dict[int, float]] = [{} for _ in self.cards]
+        believed: list[dict[int, float]] = [defaultdict(float) for _ in self.cards]
         up = [0.0] * len(self.cards)
         for state, p in states.items():
             for index, (place, side, _) in enumerate(state.cards[: len(self.cards)]):
-                seen = believed[index]
-                seen[place] = seen.get(place, 0.0) + p
+                believed[index][place] += p
                 up[index] += p * (side % UNSEEN == FACE)
         likeliest = []
         for card, seen, faces in zip(self.cards, believed, up, strict=True):
-            where: dict[int, float] = {}
+            where: dict[int, float] = defaultdict(float)
             gone, there = 0.0, sum(seen.values())  # as sure as it is, where there is such a card
             for place, p in seen.items():
-                where[_lay_at(place)] = where.get(_lay_at(place), 0.0) + p / there
+                where[_lay_at(place)] += p / there
                 gone += p / there * is_gone(place)
             place = max(where, key=lambda place: where[place], default=HAND)
             likeliest.append(place)
@@ -191,7 +191,7 @@ class Account:
         return likeliest
 
     def _weigh(self, states: Weighed) -> None:
-        codes: dict[str, float] = {}
+        codes: dict[str, float] = defaultdict(float)
         unseen = 0.0
         for state, p in states.items():
             if not state.codes:
@@ -199,7 +199,7 @@ class Account:
             seen = were_seen(state.cards)
             unseen += 0.0 if seen or set(state.codes) <= {RETURNED} else p
             for code in state.codes if seen else {RETURNED} & set(state.codes):
-                codes[code] = codes.get(code, 0.0) + p
+                codes[code] += p
         total = sum(states.values())
         self.odds = {code: p / max(total - p, LEAST_LAWFUL) for code, p in codes.items()}
         self.unseen = unseen / max(total - unseen, LEAST_LAWFUL)
@@ -211,10 +211,6 @@ def were_seen(cards: Cards) -> bool:
     Nobody is accused of what was not seen: a card that never lay anywhere is doubt.
     """
     return all(side < UNSEEN for place, side, _ in cards if place != SHOE)
-
-
-def _slot_name(slot: int | None) -> str:
-    return "–" if slot is None else f"{Slot(slot).name[0]}{slot // 2 + 1}"
 
 
 def _lay_at(place: int) -> int:
@@ -239,16 +235,13 @@ class Accounts:
 
         Places are weighed where the slots were `looked` at or the number of cards changes.
         """
-        coups: dict[int, dict[State, float]] = {}
+        coups: dict[int, dict[State, float]] = defaultdict(lambda: defaultdict(float))
         for world, p in self.decoder.worlds.items():
-            states = coups.setdefault(world.coup, {})
-            states[world.state] = states.get(world.state, 0.0) + p
+            coups[world.coup][world.state] += p
             if world.before is not None:
-                states = coups.setdefault(world.coup - 1, {})
-                states[world.before] = states.get(world.before, 0.0) + p
-        known = {account.coup for account in self.open}
-        fresh = [coup for coup in coups if coup > max(known, default=0) and coup not in known]
-        for coup in sorted(fresh):
+                coups[world.coup - 1][world.before] += p
+        newest = max((account.coup for account in self.open), default=0)
+        for coup in sorted(coup for coup in coups if coup > newest):
             account = Account(coup)
             account.take(at, coups[coup])
             if account.cards:
@@ -260,9 +253,6 @@ class Accounts:
         self.withdrawn = []
         while len(self.open) > 1 and not self.open[-1].cards:
             self.withdrawn.append(self.open.pop())
-        return self._decided(at)
-
-    def _decided(self, at: int) -> list[Account]:
         decided = []
         while len(self.open) > 2 or (
             len(self.open) > 1 and at - self.open[1].cards[0].out_at > DECIDED_MS
@@ -270,11 +260,6 @@ class Accounts:
             decided.append(self.open.pop(0))
             self.decoder.forget_before(self.open[0].coup)
         return decided
-
-    def lost_sight(self) -> None:
-        """Note that the coups that are open were not seen for a while."""
-        for account in self.open:
-            account.blind = True
 
     @property
     def is_settled(self) -> bool:

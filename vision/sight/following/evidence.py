@@ -123,7 +123,7 @@ class EdgeWatch:
         else:
             self._past.append((at, shift))
         way = 1 + (moved > MOVED) - (moved < -MOVED)
-        return way * (len(REACHES) + 1) + int(np.digitize(shift, REACHES))
+        return way * (len(REACHES) + 1) + sum(shift >= end for end in REACHES)
 
 
 class LipEvidence:
@@ -147,10 +147,10 @@ class LipEvidence:
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
         shares = _softmax(logits[:3])
-        phases = _log_mixed(shares, MOUTH_FLAT)
+        phases = np.log(shares * (1 - MOUTH_FLAT) + MOUTH_FLAT / len(shares))
         edge, seen = self._edge.look(logits, at), float(shares[1])
         cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
-        rest, partly, wholly = (float(p) for p in phases)
+        rest, partly, wholly = phases.tolist()
         found = np.array([
             rest,
             partly + seen * self._out[0, edge],
@@ -165,31 +165,43 @@ class LipEvidence:
         return found * (elapsed / MOUTH_MS)
 
 
+class _Runs:
+    """How much looks at places count: ever less, the longer one symbol has lasted there."""
+
+    def __init__(self, symbols: Sequence[int]) -> None:
+        """Begin with what the places showed all the time before."""
+        self._runs = [(symbol, 0) for symbol in symbols]  # each since when, ms
+        self._at: int | None = None
+
+    def weights(self, symbols: Sequence[int], at: int) -> list[float]:
+        """Return the weights (0 to 1) of the symbols of a look at a time, ms."""
+        elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
+        self._at = at
+        self._runs = [
+            run if run[0] == symbol else (symbol, at)
+            for run, symbol in zip(self._runs, symbols, strict=True)
+        ]
+        return [
+            min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since))) for _, since in self._runs
+        ]
+
+
 class AsideEvidence:
     """Turns what is seen outside the slots into how much likelier it is if cards lie there."""
 
     def __init__(self) -> None:
-        self._since = [(False, 0), (False, 0)]
-        self._at: int | None = None
+        self._runs = _Runs((False, False))
 
     def take(self, seen: int, at: int) -> tuple[float, float]:
         """Return the ratios of a first and of a further card for a look at a time, ms.
 
         So many cards are seen there; a run counts as in the slots.
         """
-        elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
-        self._at = at
-        shown = [seen > number for number in range(2)]
-        self._since = [
-            past if past[0] is now else (now, at)
-            for past, now in zip(self._since, shown, strict=True)
-        ]
-        first, more = (
-            (ASIDE_SEEN if now else ASIDE_UNSEEN)
-            ** min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since)))
-            for now, since in self._since
+        first, more = self._runs.weights((seen > 0, seen > 1), at)
+        return (
+            (ASIDE_SEEN if seen > 0 else ASIDE_UNSEEN) ** first,
+            (ASIDE_SEEN if seen > 1 else ASIDE_UNSEEN) ** more,
         )
-        return first, more
 
 
 class SlotEvidence:
@@ -197,9 +209,8 @@ class SlotEvidence:
 
     def __init__(self, table: SymbolTable) -> None:
         self._table = table.slots
-        self._runs: list[tuple[int, int]] = []
+        self._runs = _Runs([-1] * len(Slot))
         self._held: Values = np.zeros(len(Slot))  # ln, since the slot last looked empty
-        self._at: int | None = None
 
     @property
     def holds(self) -> list[bool]:
@@ -208,18 +219,8 @@ class SlotEvidence:
 
     def take(self, looks: Sequence[PlaceLook], at: int) -> Values:
         """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
-        elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
-        self._at = at
-        runs = self._runs or [(-1, at)] * len(looks)
-        found = np.zeros((3, len(looks)))
-        fresh = []
-        for place, look in enumerate(looks):
-            symbol, since = runs[place]
-            since = since if symbol == look.symbol else at
-            fresh.append((look.symbol, since))
-            weight = min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since)))
-            found[:, place] = self._table[:, look.symbol] * weight
-        self._runs = fresh
+        symbols = [look.symbol for look in looks]
+        found: Values = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
         self._held = np.maximum(0, self._held + found[1:].max(axis=0) - found[0])
         return found
 
@@ -244,21 +245,18 @@ class ExposureWatch:
         `values` (11) are those of the mouth's network at a time, ms.
         """
         elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
-        hand = values[8] > 0
-        shows = waits > EXPOSED and not hand and self._unlike_others(values)
+        shows = False
+        if waits > EXPOSED and values[8] <= 0:  # and no hand
+            odds = float(values[5] - values[4])
+            self._waiting.append(odds)
+            face = _softmax(np.asarray(values[4:8], np.float64))[1] > EXPOSED
+            known = len(self._usual) >= LEAST_CARDS
+            shows = bool(known and face and odds - np.median(self._usual) > self._least)
         if waits <= EXPOSED and self._waiting:
             self._usual.append(float(np.median(self._waiting)))
             self._waiting.clear()
         before, self._shown_ms = self._shown_ms, self._shown_ms + elapsed if shows else 0.0
         return before < EXPOSED_MS <= self._shown_ms
-
-    def _unlike_others(self, values: NDArray[np.floating]) -> bool:
-        """Whether a face shows, where none did with the cards before."""
-        odds = float(values[5] - values[4])
-        self._waiting.append(odds)
-        face = _softmax(np.asarray(values[4:8], np.float64))[1] > EXPOSED
-        known = len(self._usual) >= LEAST_CARDS
-        return bool(known and face and odds - np.median(self._usual) > self._least)
 
 
 class CutWatch:
@@ -302,7 +300,3 @@ def _cut(looks: float, novelty: float) -> float:
 def _softmax(logits: Values) -> Values:
     powers = np.exp(logits - logits.max())
     return np.asarray(powers / powers.sum(), np.float64)
-
-
-def _log_mixed(shares: Values, flat: float) -> Values:
-    return np.asarray(np.log(shares * (1 - flat) + flat / len(shares)), np.float64)

@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import Card
-from vision.game.events import (
-    CoupSeen,
-    CutCardOut,
-    Event,
-    Life,
-    Noticed,
-    SeenCard,
-    Slot,
-)
+from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
@@ -70,7 +62,7 @@ from vision.sight.following.world import (
     is_gone,
 )
 from vision.sight.geometry.plane import Image, Points, TableView
-from vision.sight.reading.faces import Face, FaceReader, Lying, Where
+from vision.sight.reading.faces import Face, FaceReader, Where
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.
 BURN_SEEN = 0.3
@@ -128,11 +120,8 @@ class Sight:
 class CardView:
     """A card of the running coup, to be drawn: `quad` is 4 x 2 px; `seen` in the last look."""
 
-    order: int
+    said: SeenCard
     quad: Points
-    life: Life
-    card: Card | None
-    declined: bool
     seen: bool
 
 
@@ -223,7 +212,8 @@ class Follower:
 
     def miss(self) -> None:
         """Take that nothing is seen; what may happen meanwhile is weighed at the next picture."""
-        self.accounts.lost_sight()
+        for account in self.accounts.open:
+            account.blind = True
         self.faces.lose_sight(self._at or 0)
 
     def see(
@@ -237,13 +227,12 @@ class Follower:
         if gap:
             self.miss()
         self._at, self.looks = at, ()
-        events: list[Event] = []
         shown = None if sight is None else self._look(at, sight)
         lip = self._lip.take(mouth, at)
         hand = 1.0 if gap else self._lip.hand
         if not self.decoder.step(at, lip, shown, hand=hand, still=still):
-            return events
-        events += self._at_lip(at, mouth)
+            return []
+        events = list(self._at_lip(at, mouth))
         decided = self.accounts.take(at, looked=sight is not None)
         for account in (*decided, *self.accounts.open, *self.accounts.withdrawn):
             if account.coup > self._muted:
@@ -306,26 +295,24 @@ class Follower:
             said = [SaidCard(at, place, side == FACE) for place, side, _ in cards]
             self.accounts.open = [Account(1, said, blind=True)]
 
-    def _lying(self, looks: Sequence[PlaceLook], outside: Sequence[Detection]) -> list[Lying]:
+    def _lying(
+        self, looks: Sequence[PlaceLook], outside: Sequence[Detection]
+    ) -> dict[Where, Detection]:
         """Return the cards that lie in clear sight and are believed to be cards of the coup."""
         if not self.accounts.open:
-            return []
+            return {}
         account = self.accounts.open[-1]
         state = account.likeliest[0][0] if account.likeliest else None
         cards: Cards = () if state is None else state.cards
-        found = []
+        found = {}
         for place, _, _ in cards:
             look = looks[place] if place < HAND else None
             if look is None or look.box is None or look.moves or look.covered > COVERED:
                 continue
-            found.append((Where(account.coup, place), look.box))
+            found[Where(account.coup, place)] = look.box
         if any(place in {ASIDE, GONE_ASIDE} for place, _, _ in cards):
-            found += [(Where(account.coup, None), box) for box in outside[:1]]
-        return [Lying(where, box) for where, box in found]
-
-    def _quad(self, box: Detection) -> NDArray[np.float32]:
-        pose, _ = self._view.locate(box.quad)
-        return self._view.quad_px(pose)
+            found.update((Where(account.coup, None), box) for box in outside[:1])
+        return found
 
     def cards(self) -> tuple[CardView, ...]:
         """Return the cards of the running coup that lie in a slot, as they were said last."""
@@ -338,11 +325,10 @@ class Follower:
             if card.slot is None or not lies(card.place):
                 continue
             box = self._shown[card.slot].box if self._shown else None
-            area = self._view.homography.to_px(self._view.slots[Slot(card.slot)])
-            quad = area if box is None else self._quad(box)
-            found.append(
-                CardView(said.order, quad, said.life, said.card, said.declined, box is not None)
-            )
+            quad = self._view.homography.to_px(self._view.slots[Slot(card.slot)])
+            if box is not None:
+                quad = self._view.quad_px(self._view.locate(box.quad)[0])
+            found.append(CardView(said, quad, box is not None))
         return tuple(found)
 
     def likeliest(self) -> tuple[tuple[str, float], ...]:
@@ -356,13 +342,20 @@ class Follower:
         told = self._told.get(account.coup)
         if told is None:
             told = self._told[account.coup] = _Told(self._next, Allegations(self._odds))
-        self._number(account.coup, told)
-        self._allege(at, account, told)
+        # The numbers of its cards follow those of the coup before, which may change.
+        for before in self.accounts.open:
+            if before.coup == account.coup - 1 and before.coup in self._told:
+                told.first = self._told[before.coup].first + len(before.cards)
+        told.alleged.take_cards(account)
+        for number, card in enumerate(account.cards):
+            told.alleged.take_face(number, self._face(account, card))
+        if self._rules.dealing is Dealing.PUNTO_FIRST:
+            told.alleged.take_exposed(account)
+        told.alleged.check_restart(at, account)
         self._doubt(at, account, told, decided=decided)
         sure = not account.is_open(self._odds)
         cards = tuple(
-            self._card(account, told.first + number, card)
-            for number, card in enumerate(account.cards)
+            self._card(account, order, card) for order, card in enumerate(account.cards, told.first)
         )
         alleged = () if told.doubt else told.alleged.told(told.first)
         worst = max(account.odds.values(), default=0.0)
@@ -377,22 +370,14 @@ class Follower:
         told.seen = seen
         return [seen]
 
-    def _number(self, coup: int, told: _Told) -> None:
-        """Let the numbers of a coup's cards follow those of the one before, which may change."""
-        for before in self.accounts.open:
-            if before.coup == coup - 1 and before.coup in self._told:
-                told.first = self._told[before.coup].first + len(before.cards)
-
     def _card(self, account: Account, order: int, card: SaidCard) -> SeenCard:
         burning = bool(account.likeliest) and account.likeliest[0][0].burning
-        life = _life(card.place, burning=burning)
-        slot = card.slot
-        face = Face() if card.place == HAND else self._face(account, card)
+        face = self._face(account, card)
         return SeenCard(
             order,
             card.out_at,
-            life,
-            None if slot is None else Slot(slot),
+            _life(card.place, burning=burning),
+            None if card.slot is None else Slot(card.slot),
             face_up=card.face_up or face.read is not None,
             card=face.read,
             declined=face.declined,
@@ -428,15 +413,6 @@ class Follower:
             told.doubt = words if unseen else account.alternatives
 
     # --- what only sight can know ----------------------------------------------------------------
-
-    def _allege(self, at: int, account: Account, told: _Told) -> None:
-        told.alleged.take_cards(account)
-        for number, card in enumerate(account.cards):
-            face = Face() if card.place == HAND else self._face(account, card)
-            told.alleged.take_face(number, face)
-        if self._rules.dealing is Dealing.PUNTO_FIRST:
-            told.alleged.take_exposed(account)
-        told.alleged.check_restart(at, account)
 
     def _at_lip(self, at: int, mouth: NDArray[np.float32]) -> Iterator[Event]:
         """Tell once of a card in the mouth that shows its face, and of the cut card."""

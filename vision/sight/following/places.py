@@ -188,7 +188,10 @@ class PlaceWatch:
     ) -> tuple[PlaceLook, ...]:
         """Return what the slots show at a time (ms); boxes of cards and hands in pixels."""
         now = patches.astype(np.float32) / np.float32(255)
-        motion = np.abs(now - self._before(at, now)).mean(axis=(1, 2, 3))
+        # The newest patches that are old enough to show a movement.
+        while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:
+            self._past.popleft()
+        motion = np.abs(now - (self._past[0][1] if self._past else now)).mean(axis=(1, 2, 3))
         self._past.append((at, now))
         found = self._boxes_of(boxes)
         covered = self._covered(boxes)
@@ -200,20 +203,20 @@ class PlaceWatch:
         looks = []
         for place in range(len(Slot)):
             box, moves = found[place], bool(motion[place] > MOVES)
-            unlike = self._unlike(place, now[place] - light, has_box=box is not None)
+            empty = self._empty[place]
+            # By the box while the empty slot is unknown.
+            unlike = float(box is not None)
+            if empty is not None:
+                unlike = float(np.abs(now[place] - light - empty).mean())
             if bare[place]:
                 self._learn(place, now[place], unlike, at)
             elif box is not None:
                 self._odd_since[place] = None
-            symbol = _symbol(box, hidden=covered[place] > COVERED, unlike=unlike, moves=moves)
+            kind = 0 if box is None else 1 + 2 * (box.kind is Kind.FACE) + (box.score >= STRONG)
+            bins = sum(unlike >= edge for edge in UNLIKE)
+            symbol = ((kind * 2 + (covered[place] > COVERED)) * EDGES + bins) * 2 + moves
             looks.append(PlaceLook(symbol, box, covered[place], moves))
         return tuple(looks)
-
-    def _before(self, at: int, now: Patches) -> Patches:
-        """Return the newest patches that are old enough to show a movement."""
-        while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:
-            self._past.popleft()
-        return self._past[0][1] if self._past else now
 
     def _boxes_of(self, boxes: Sequence[Detection]) -> list[Detection | None]:
         """Return the surest box of a card in each slot."""
@@ -221,7 +224,7 @@ class PlaceWatch:
         for box in boxes:
             if box.kind in {Kind.HAND, Kind.CUT} or box.score < WEAK:
                 continue
-            middle = self._view.homography.to_mm(box.quad).mean(axis=0)
+            middle = _middle(self._view, box)
             away = np.hypot(*(self._middles - middle).T)
             place = int(np.argmin(away))
             inside = distance_inside((float(middle[0]), float(middle[1])), self._areas[place]) >= 0
@@ -237,9 +240,8 @@ class PlaceWatch:
             if box.kind is not Kind.HAND or box.score < LEAST_HAND:
                 continue
             quad = self._view.homography.to_mm(box.quad)
-            low, high = quad.min(axis=0), quad.max(axis=0)
             for place, area in enumerate(self._areas):
-                if (low < area.max(axis=0)).all() and (high > area.min(axis=0)).all():
+                if _meets(quad, bounds(area)):
                     share = abs(shared_area(quad, area)) / self._sizes[place]
                     covered[place] = max(covered[place], share)
         return covered
@@ -257,11 +259,6 @@ class PlaceWatch:
         none = np.zeros(3, np.float32)
         return min(changes, key=lambda change: float(np.abs(change).sum()), default=none)
 
-    def _unlike(self, place: int, now: Patches, *, has_box: bool) -> float:
-        """Return how unlike the empty slot a patch is, 0 to 1; by the box while that is unknown."""
-        empty = self._empty[place]
-        return float(has_box) if empty is None else float(np.abs(now - empty).mean())
-
     def _learn(self, place: int, now: Patches, unlike: float, at: int) -> None:
         """Learn an empty slot: at once, then slowly, and anew where the light has changed."""
         empty, since = self._empty[place], self._odd_since[place]
@@ -271,15 +268,6 @@ class PlaceWatch:
             self._empty[place], self._odd_since[place] = now.copy(), None
         elif not odd:
             self._empty[place] = empty + np.float32(LEARN_SHARE) * (now - empty)
-
-
-def _symbol(box: Detection | None, *, hidden: bool, unlike: float, moves: bool) -> int:
-    """Return the number of the symbol, 0 to SYMBOLS - 1."""
-    kind = 0
-    if box is not None:
-        kind = (1 if box.kind is Kind.BACK else 3) + (box.score >= STRONG)
-    bins = int(np.digitize(unlike, UNLIKE))
-    return ((kind * 2 + hidden) * EDGES + bins) * 2 + moves
 
 
 def is_outside(view: TableView, middle: NDArray[np.float32]) -> bool:

@@ -66,6 +66,13 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.RETURNING: (("step", Lip.INSIDE),),
     Lip.INSIDE: (("go on", Lip.REST),),
 }
+# The same while cards are burned, but for drawing one out.
+_BURN_STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
+    Lip.REST: (("edge", Lip.EMERGING), ("cut", Lip.CUT)),
+    Lip.EMERGING: (("step", Lip.PARTLY), ("edge back", Lip.REST)),
+    Lip.PARTLY: (("edge back", Lip.REST), ("out", Lip.WHOLLY)),
+    Lip.WHOLLY: (("step", Lip.CLEAR),),
+}
 # How usual it is (0 to 1) that a card is laid while one shows at the lip: one that is held before
 # the shoe lies nowhere, and hides no draw once it is laid.
 _LAYS = {Lip.WHOLLY: LESS_USUAL, Lip.CLEAR: LESS_USUAL, Lip.LINGERS: 0.0}
@@ -111,16 +118,16 @@ class Procedure(StateSpace):
 
     def _due(self, cards: Cards) -> dict[int, float]:
         """Return how likely each slot is due next, `COMPLETE` for none; cards in hand are laid."""
-        punto = [p for place, _, p in cards if (slot_of(place) or 0) % 2 == 0 and _counts(place)]
-        banco = [p for place, _, p in cards if (slot_of(place) or 0) % 2 == 1 and _counts(place)]
-        for place, _, _ in cards:
-            if place == HAND:
-                wanted = self._expected(punto, banco)
-                slot = max(wanted, key=lambda s: (wanted[s], s))
-                if slot == COMPLETE:
-                    slot = max(wanted)
-                (banco if slot % 2 else punto).append(None)
-        return self._expected(punto, banco)
+        hands: tuple[list[int | None], list[int | None]] = [], []  # points of Punto and Banco
+        for place, _, points in cards:
+            slot = slot_of(place)
+            if slot is not None:
+                hands[slot % 2].append(points)
+        for _ in range(sum(place == HAND for place, _, _ in cards)):
+            wanted = self._expected(*hands)
+            slot = max(wanted, key=lambda s: (wanted[s], s))
+            hands[(max(wanted) if slot == COMPLETE else slot) % 2].append(None)
+        return self._expected(*hands)
 
     def _expected(self, punto: list[int | None], banco: list[int | None]) -> dict[int, float]:
         rules = self._rules
@@ -181,17 +188,14 @@ class Procedure(StateSpace):
             if hand or to is not Lip.LINGERS:
                 yield replace(_move(name, cards, to, codes), by_hand=to is Lip.CUT)
         if lip is Lip.REST:
-            yield from self._edge(cards, codes)
+            rate = self._edge_rate(cards, codes)
+            yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)
             yield from self._unseen(cards, codes)
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].undue)
         elif lip is Lip.PARTLY:
             yield from self._drawn(cards, codes)
         elif lip in {Lip.WHOLLY, Lip.CLEAR}:
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
-
-    def _edge(self, cards: Cards, codes: Codes) -> Iterator[Move]:
-        rate = self._edge_rate(cards, codes)
-        yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)
 
     def _edge_rate(self, cards: Cards, codes: Codes) -> float:
         action, share = ACTIONS["edge"], self._wanted(cards, codes)
@@ -219,7 +223,7 @@ class Procedure(StateSpace):
             out = out._replace(due=out.due * LESS_USUAL)  # a card is laid before the next is drawn
         cost = out.due * out.survival
         if _begins(cards):
-            left, laid = swept(cards), sum(_counts(place) for place, _, _ in cards)
+            left, laid = swept(cards), sum(slot_of(place) is not None for place, _, _ in cards)
             due = out.due * (1.0 if laid >= FIRST_CARDS else UNUSUAL)
             first = Move(due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
             yield first
@@ -298,12 +302,9 @@ class Procedure(StateSpace):
                 rate = turn.due if in_turn and back else turn.undue
                 turned = put(cards, index, place, side ^ 1)
                 yield Move(rate, rate * turn.survival, turned, codes)
-                lift = ACTIONS["lift"]
-                if back:
-                    for over, share in _over(cards, place):
-                        rate = lift.due * share
-                        away = put(cards, index, held(place, over))
-                        yield Move(rate, rate * lift.survival, away, codes)
+                for over, share in _over(cards, place) if back else ():
+                    away = put(cards, index, held(place, over))
+                    yield _move("lift", away, None, codes, share)
             elif is_held(place):
                 yield from self._held(cards, index, codes)
             elif place == ASIDE:
@@ -317,21 +318,18 @@ class Procedure(StateSpace):
         for over, _ in _over(cards, slot):
             if over != seen_over(place):
                 yield _move("hold over", put(cards, index, held(slot, over)), None, codes)
-        back = ACTIONS["bring back"]
         for shown in (BACK, FACE):
-            brought = put(cards, index, slot, shown)
-            yield Move(back.due / 2, back.due / 2 * back.survival, brought, codes)
+            yield _move("bring back", put(cards, index, slot, shown), None, codes, 1 / 2)
 
     def _brought_on(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
-        taken, action = {place for place, _, _ in cards}, ACTIONS["bring on"]
+        taken = {place for place, _, _ in cards}
         others = tuple(card for i, card in enumerate(cards) if i != index)
         for slot, share in self.due(others).items():
             if slot == COMPLETE or slot in taken:
                 continue
             for side in (BACK, FACE):
-                rate = action.due * share / 2
                 brought = put(cards, index, slot, side + UNSEEN)
-                yield Move(rate, rate * action.survival, brought, codes)
+                yield _move("bring on", brought, None, codes, share / 2)
 
     def _taking(self, cards: Cards, codes: Codes, *, drawn: bool) -> Iterator[Move]:
         lying = [i for i, card in enumerate(cards) if card[0] < HAND]
@@ -353,23 +351,22 @@ class Procedure(StateSpace):
         for index in lying:
             left = put(cards, index, GONE + cards[index][0])
             hidden = UNUSUAL if cards[index][1] >= UNSEEN else 1.0
-            rate = take.due * share * (UNUSUAL if backs else 1.0) * hidden
-            if rate:
-                yield Move(rate, rate * take.survival, left, codes)
-            for code in {UNDER, TAKEN} if len(cards) >= FIRST_CARDS else {TAKEN}:
+            usual = share * (UNUSUAL if backs else 1.0) * hidden
+            if usual:
+                yield _move("take", left, None, codes, usual)
+            for code in (UNDER, TAKEN) if len(cards) >= FIRST_CARDS else (TAKEN,):
                 after = _with(codes, code)
                 if share < 1 and after is not None:
                     yield Move(take.undue * (1 - share) * hidden, 0.0, left, after)
 
     def _taking_more(self, cards: Cards, codes: Codes) -> Iterator[Move]:
-        more = ACTIONS["take more"]
         # One card alone was taken off: the coup goes on, and the others are not on their way.
-        usual = more.due * (1e-2 if TAKEN in codes else 1.0)
+        usual = 1e-2 if TAKEN in codes else 1.0
         for index, (place, side, _) in enumerate(cards):
             if place <= HAND or place == ASIDE or is_held(place):
                 hidden = place == HAND or is_held(place) or side >= UNSEEN
-                rate = usual * (UNUSUAL if hidden else 1.0)
-                yield Move(rate, rate * more.survival, put(cards, index, taken_from(place)), codes)
+                times = usual * (UNUSUAL if hidden else 1.0)
+                yield _move("take more", put(cards, index, taken_from(place)), None, codes, times)
 
 
 def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
@@ -377,31 +374,18 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
 
     It is that of a coup once there are as many as a burn has at `least`.
     """
-    if lip is Lip.REST:
-        yield _burned("edge", cards, Lip.EMERGING)
-        yield replace(_burned("cut", cards, Lip.CUT), by_hand=True)
-    elif lip is Lip.EMERGING:
-        yield _burned("step", cards, Lip.PARTLY)
-        yield _burned("edge back", cards, Lip.REST)
-    elif lip is Lip.PARTLY:
-        yield _burned("edge back", cards, Lip.REST)
-        yield _burned("out", (*cards, (GONE_ASIDE, BACK, None)), Lip.WHOLLY)
-        if len(cards) >= least:
-            first = _move("out", _FIRST, Lip.WHOLLY, ())
-            yield replace(first, begins=True, left=cards)
-    elif lip is Lip.WHOLLY:
-        yield _burned("step", cards, Lip.CLEAR)
-    else:
-        yield _burned("leave", cards, Lip.REST)
+    for name, to in _BURN_STEPS.get(lip, (("leave", Lip.REST),)):
+        after = (*cards, (GONE_ASIDE, BACK, None)) if to is Lip.WHOLLY else cards
+        yield replace(_move(name, after, to, ()), burning=True, by_hand=to is Lip.CUT)
+    if lip is Lip.PARTLY and len(cards) >= least:
+        yield replace(_move("out", _FIRST, Lip.WHOLLY, ()), begins=True, left=cards)
 
 
-def _burned(name: str, cards: Cards, lip: Lip) -> Move:
-    return replace(_move(name, cards, lip, ()), burning=True)
-
-
-def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes) -> Move:
+def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float = 1.0) -> Move:
+    """Return the move of an action that is due, at so many times its rate."""
     action = ACTIONS[name]
-    return Move(action.due, action.due * action.survival, cards, codes, lip)
+    rate = action.due * times
+    return Move(rate, rate * action.survival, cards, codes, lip)
 
 
 def _pushed_back(cards: Cards, codes: Codes, hand: list[int], rate: float) -> Iterator[Move]:
@@ -424,11 +408,6 @@ def _with(codes: Codes, code: str) -> Codes | None:
     if code in codes:
         return codes
     return None if len(codes) >= MOST_CODES else tuple(sorted((*codes, code)))
-
-
-def _counts(place: int) -> bool:
-    """Whether a card in that place is one of a hand."""
-    return slot_of(place) is not None
 
 
 def _begins(cards: Cards) -> bool:

@@ -206,7 +206,7 @@ class StateSpace(ABC):
     reprice: Callable[[Cards, Cards, Codes], tuple[float, Codes]]
 
     def __init__(self) -> None:
-        self._states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
+        self.states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
         self._room = MOST_STATES
 
     def state(
@@ -214,33 +214,28 @@ class StateSpace(ABC):
     ) -> State:
         """Return the one state of that value."""
         key = cards, lip, codes, burning
-        found = self._states.get(key)
+        found = self.states.get(key)
         if found is None:
-            found = self._states[key] = State(*key)
+            found = self.states[key] = State(*key)
         return found
-
-    @property
-    def size(self) -> int:
-        """Return how many states are kept."""
-        return len(self._states)
 
     @property
     def is_full(self) -> bool:
         """Whether there are so many states that it is time to forget some."""
-        return self.size > self._room
+        return len(self.states) > self._room
 
     def forget(self, kept: Iterable[State]) -> None:
         """Forget what was worked out of cards that were read, but for the states that are kept.
 
         The states of cards that are not read yet come again in every coup: they stay.
         """
-        stay = [s for s in self._states.values() if all(points is None for *_, points in s.cards)]
+        stay = [s for s in self.states.values() if all(points is None for *_, points in s.cards)]
         for state in kept:
             if any(points is not None for *_, points in state.cards):
                 state.moves = None
                 stay.append(state)
-        self._states = {(s.cards, s.lip, s.codes, s.burning): s for s in stay}
-        self._room = len(self._states) + MOST_STATES
+        self.states = {(s.cards, s.lip, s.codes, s.burning): s for s in stay}
+        self._room = len(self.states) + MOST_STATES
 
     @abstractmethod
     def moves(self, state: State) -> Moves:
@@ -411,7 +406,7 @@ class Decoder:
     def _taken(self, state: State, shown: TableLook) -> tuple[float, State]:
         """Return the state with what is read taken into it, and how much less likely it is then."""
         seen = shown.into(state.cards)
-        if seen is state.cards:
+        if seen == state.cards:
             return 1.0, state
         ratio, codes = self.procedure.reprice(state.cards, seen, state.codes)
         return ratio, self.procedure.state(seen, state.lip, codes)
@@ -421,10 +416,12 @@ class Decoder:
         best = max(weighed.values())
         if not best > 0:
             return  # nothing fits at all: what was believed before is believed still
-        kept = _heaviest(weighed, self._beam, best * PRUNE)
-        worlds = {World(*key): max(p, best * LEAST_LAWFUL) for key, p in kept.items()}
-        total = sum(worlds.values())
-        self.worlds = {world: p / total for world, p in worlds.items()}
+        kept = {
+            key: max(p, best * LEAST_LAWFUL)
+            for key, p in _heaviest(weighed, self._beam, best * PRUNE).items()
+        }
+        total = sum(kept.values())
+        self.worlds = {World(*key): p / total for key, p in kept.items()}
 
     def forget_before(self, first: int) -> None:
         """Forget what was before a coup, which is decided, and the worlds that are not so far."""
@@ -469,16 +466,13 @@ class TableLook(NamedTuple):
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""
-        aside = 0
-        for index, (place, side, points) in enumerate(cards):
+        aside, after = 0, []
+        for place, side, points in cards:
+            shows = place < HAND and self.holds[place]
             if place == ASIDE:
-                if side >= UNSEEN and self.aside[min(aside, 1)] > 1:
-                    cards = (*cards[:index], (place, side - UNSEEN, points), *cards[index + 1 :])
+                shows = self.aside[min(aside, 1)] > 1
                 aside += 1
-            if place >= HAND:
-                continue
-            now = side - UNSEEN if side >= UNSEEN and self.holds[place] else side
-            read = self.reads.get(place, points) if side % UNSEEN == FACE else points
-            if now != side or read != points:
-                cards = (*cards[:index], (place, now, read), *cards[index + 1 :])
-        return cards
+            is_read = place < HAND and side % UNSEEN == FACE
+            read = self.reads.get(place, points) if is_read else points
+            after.append((place, side - UNSEEN if shows and side >= UNSEEN else side, read))
+        return tuple(after)

@@ -202,13 +202,8 @@ class Lens:
     def straighten(self, points: ArrayLike) -> Points:
         """Map points of the real picture (n x 2, or one point; pixels) to an undistorted one."""
         seen = np.asarray(points, np.float64)
-        matrix = np.array(
-            [
-                [self.focal_px, 0, self.centre_px[0]],
-                [0, self.focal_px, self.centre_px[1]],
-                [0, 0, 1],
-            ]
-        )
+        focal, (x, y) = self.focal_px, self.centre_px
+        matrix = np.array([[focal, 0, x], [0, focal, y], [0, 0, 1]])
         factors = np.array([self.k1, self.k2, self.p1, self.p2])
         flat = seen.reshape(-1, 1, 2)
         straight = cv2.undistortImagePoints(flat, matrix, factors, None, PRECISE)
@@ -219,11 +214,8 @@ class Lens:
 
         No real lens does: the figures come from a fit that failed.
         """
-        reach = max(
-            np.hypot(x - self.centre_px[0], y - self.centre_px[1])
-            for x in (0, size[0])
-            for y in (0, size[1])
-        )
+        x, y = self.centre_px
+        reach = np.hypot(max(x, size[0] - x), max(y, size[1] - y))
         # The distorted distance must still grow where the picture's corner lies.
         r = np.linspace(0, 2 * reach / self.focal_px, 200)
         seen = r * (1 + self.k1 * r**2 + self.k2 * r**4)

@@ -215,13 +215,11 @@ class CameraPosition:
             self._layout = ReferenceLayout(frame.image, self._view)
             return ()
         shift = self._layout.shift(frame.image)
-        return () if shift is None else self._judge(shift.worst_mm, at)
-
-    def _judge(self, way_mm: float, at: int) -> tuple[Event, ...]:
+        if shift is None:
+            return ()
+        way_mm = shift.worst_mm
         lost = f"the camera has moved by {way_mm:.0f} mm; calibrate it again"
         self._lost.take(lost if way_mm > self._limits.lost_mm else None, at)
         moved = f"By {way_mm:.1f} mm; calibrate it again."
-        return self._moved.take(moved if self._beyond(way_mm, self._limits.moved_mm) else None, at)
-
-    def _beyond(self, way_mm: float, limit_mm: float) -> bool:
-        return way_mm > limit_mm * (1.0 if self._moved.reason is None else OVER_SHARE)
+        least_mm = self._limits.moved_mm * (1.0 if self._moved.reason is None else OVER_SHARE)
+        return self._moved.take(moved if way_mm > least_mm else None, at)

@@ -63,25 +63,14 @@ class ReadingTrend:
         """Begin a run of cards, whose orders count from 1 again."""
         self._unread.clear()
 
-    def _abstained_share(self) -> float:
-        """Return the share of the last cards that stayed unread, 0 while they are few."""
-        few = len(self._unread) < LEAST_CARDS
-        return 0.0 if few else sum(self._unread.values()) / len(self._unread)
-
-    def _confidence(self) -> float | None:
-        """Return the mean confidence of the last looks, `None` before there are enough."""
-        return float(np.mean(self._sure)) if len(self._sure) == LOOKS else None
-
     def _reason(self) -> str | None:
-        scale = 1.0 if self._poor.reason is None else OVER_SHARE
-        share = self._abstained_share()
+        scale, cards = 1.0 if self._poor.reason is None else OVER_SHARE, len(self._unread)
+        share = sum(self._unread.values()) / cards if cards >= LEAST_CARDS else 0.0
         if share > self._limits.abstained_share * scale:
-            return (
-                f"{share:.0%} of the last {len(self._unread)} cards unread; look at light and lens."
-            )
-        now = self._confidence()
-        if now is None or self._usual is None:
+            return f"{share:.0%} of the last {cards} cards unread; look at light and lens."
+        if self._usual is None:
             return None
+        now = float(np.mean(self._sure))
         if self._usual - now > self._limits.confidence_drop * scale:
             return f"Looks are {now:.0%} sure, at first {self._usual:.0%}; look at light and lens."
         return None

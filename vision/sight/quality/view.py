@@ -120,7 +120,6 @@ class ViewCheck:
         self._usual: ViewMeasurement | None = None
         self._lost = Condition("VIEW_LOST", limits.patience_ms)
         self._poor = Condition("LIGHT", limits.patience_ms)
-        self._areas: tuple[tuple[str, slice, slice], ...] = ()
         self.unseen: str | None = None  # why the last picture showed nothing, however short that is
 
     @property
@@ -134,25 +133,19 @@ class ViewCheck:
         Whether this one shows nothing is kept in `unseen`, whether the view is lost in `blind`.
         """
         at, image = frame.at, frame.image
-        now = self._measure(image)
+        level = percentiles(image[::8, ::8, 1], (50,))[0]
+        now = ViewMeasurement(sharpness(image), max(level, 1.0), steepness(image))
         lost = self.unseen = blind_reason(image) or self._against_usual(now)
         self._lost.take(lost, at)
         poor = None if lost else self._light(image, now)
         # A lost view is not reported as poor as well; poor light stays poor meanwhile.
         events = () if lost else self._poor.take(poor, at)
         if not lost and not poor:
-            self._learn(now)
+            if self._usual is None:
+                self._usual = now
+            else:
+                self._usual.follow(now)
         return events
-
-    def _measure(self, image: Image) -> ViewMeasurement:
-        level = percentiles(image[::8, ::8, 1], (50,))[0]
-        return ViewMeasurement(sharpness(image), max(level, 1.0), steepness(image))
-
-    def _learn(self, now: ViewMeasurement) -> None:
-        if self._usual is None:
-            self._usual = now
-        else:
-            self._usual.follow(now)
 
     def _against_usual(self, now: ViewMeasurement) -> str | None:
         usual, limits = self._usual, self._limits
@@ -172,27 +165,16 @@ class ViewCheck:
         usual, share = self._usual, self._limits.dim_share
         if usual is not None and not share <= now.level / usual.level <= 1 / max(share, 1e-6):
             return f"Brightness {now.level:.0f}, usually {usual.level:.0f}."
-        for name, rows, columns in self._slot_areas(image):
-            part = np.ascontiguousarray(image[rows, columns])
+        for slot, area in self._view.slots.items():
+            corners = np.maximum(self._view.homography.to_px(area), 0).astype(int)
+            (x0, y0), (x1, y1) = corners.min(axis=0), corners.max(axis=0)
+            part = np.ascontiguousarray(image[y0:y1:4, x0:x1:4])  # every fourth pixel will do
+            if not part.size:
+                continue
             blown_out = cv2.countNonZero(cv2.inRange(part, (BLOWN_OUT,) * 3, (255,) * 3))
             if blown_out * part.shape[2] > self._limits.glare_share * part.size:
-                return f"Glare on {name}."
+                return f"Glare on {slot.name}."
         return None
-
-    def _slot_areas(self, image: Image) -> tuple[tuple[str, slice, slice], ...]:
-        """Return the slots as rectangles of the picture, every fourth pixel."""
-        if not self._areas:
-            height, width = image.shape[:2]
-            found = []
-            for slot, area in self._view.slots.items():
-                corners = self._view.homography.to_px(area)
-                (x0, y0), (x1, y1) = corners.min(axis=0), corners.max(axis=0)
-                rows = slice(max(0, int(y0)), min(height, int(y1)), 4)
-                columns = slice(max(0, int(x0)), min(width, int(x1)), 4)
-                if len(range(height)[rows]) and len(range(width)[columns]):
-                    found.append((slot.name, rows, columns))
-            self._areas = tuple(found)
-        return self._areas
 
 
 # --- what a person sets ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ is foreign, and is not read. One that was hidden and then shows another face is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.cards import DECK, Card
+from vision.game.cards import Card
 from vision.sight.detection.classifier import (
     FACES,
     LEAST_READABLE,
@@ -76,19 +76,6 @@ HIDDEN_MS = 200
 SURE_LOOKS, SURE_MS = 4, 1000
 
 
-class FaceLook(NamedTuple):
-    """A readable look at a card: its log-probabilities, how readable, and whether pose changed."""
-
-    log_p: NDArray[np.float32]
-    readable: float
-    changed: bool
-
-    @property
-    def face(self) -> Card:
-        """The most probable face of this look alone."""
-        return DECK[int(np.argmax(self.log_p))]
-
-
 @dataclass(slots=True, eq=False)
 class SwitchCheck:
     """The looks at a card that was read and was hidden, or shows another face; times in ms.
@@ -104,7 +91,7 @@ class SwitchCheck:
     unhidden: bool = False
     hidden_since: int | None = None
     since: int | None = None  # since when the card has been open again; `None`: no check is on
-    looks: list[FaceLook] = field(default_factory=list)
+    looks: list[tuple[Look, bool]] = field(default_factory=list)  # and whether pose changed
 
     @property
     def is_on(self) -> bool:
@@ -142,18 +129,18 @@ class SwitchCheck:
     def take(self, at: int, look: Look, *, changed: bool) -> bool:
         """Take a look during the check; return whether it was the last that is needed."""
         if look.readable >= LEAST_READABLE:
-            self.looks.append(FaceLook(look.log_p, look.readable, changed or not self.looks))
+            self.looks.append((look, changed or not self.looks))
         enough = len(self.looks) >= SURE_LOOKS
         return enough and self.since is not None and at - self.since >= SURE_MS
 
     def end(self) -> LookFusion | None:
         """End the check; return its looks fused, `None` if they do not agree."""
         looks, self.since, self.looks = self.looks, None, []
-        if len({seen.face for seen in looks}) > 1:
+        if len({look.best for look, _ in looks}) > 1:
             return None
         fusion = LookFusion()
-        for seen in looks:
-            fusion.add(seen.log_p, seen.readable, changed=seen.changed)
+        for look, changed in looks:
+            fusion.add(look, changed=changed)
         return fusion
 
 
@@ -198,14 +185,10 @@ class Face:
         return self.switched or self.read
 
     @property
-    def is_open(self) -> bool:
-        """Whether it lies open, or did when it was last in sight."""
-        return self._open_since is not None
-
-    @property
     def waits(self) -> bool:
         """Whether it is to be looked at even while nothing moves."""
-        return self._check.is_on or (self.is_open and self.now is None and not self.declined)
+        is_open = self._open_since is not None
+        return self._check.is_on or (is_open and self.now is None and not self.declined)
 
     def wants_look(self, at: int) -> bool:
         """Whether to look at it, where it lies open at `at`."""
@@ -214,16 +197,16 @@ class Face:
         every_ms = SETTLED_MS if settled else AGAIN_MS
         return self.now is None or last is None or at - last >= every_ms
 
-    def note(self, at: int, *, shows_face: bool, shows_back: bool, drawn: bool) -> None:
-        """Take what lies in clear sight there: a face, a back, or (neither) nothing is clear.
+    def note(self, at: int, kind: Kind | None, *, drawn: bool) -> None:
+        """Take what lies in clear sight there: a face, a back, or nothing (`None`).
 
         `drawn`: a card has left the shoe and does not lie yet.
         """
         if self.now is not None:
-            self._check.note(at, self._fusion.looks, clear=shows_face, drawn=drawn)
-        if shows_back:
+            self._check.note(at, self._fusion.looks, clear=kind is Kind.FACE, drawn=drawn)
+        if kind is Kind.BACK:
             self._open_since, self._tries = None, 0
-        elif shows_face and self._open_since is None:
+        elif kind is Kind.FACE and self._open_since is None:
             self._open_since = at
 
     def lose_sight(self, at: int) -> None:
@@ -237,15 +220,16 @@ class Face:
     ) -> None:
         """Take a look; `left` are the copies of each face (52) that it may be."""
         self._looked_at, self._tries = at, self._tries + 1
-        seen = FaceLook(look.log_p, look.readable, changed)
-        if seen.readable >= LEAST_READABLE and self.now is not None:
-            if seen.face != self.now and not self._check.is_on:
+        if look.readable >= LEAST_READABLE and self.now is not None:
+            if look.best != self.now and not self._check.is_on:
                 self._check.contradict(at)
-            elif seen.face == self.now and (self._check.blind or self._check.unhidden):
-                self._end_suspicion()  # it is the card that lay there before
+            elif look.best == self.now and (self._check.blind or self._check.unhidden):
+                # It is the card that lay there before: a check would accuse nobody.
+                looks, self._check = self._check.looks, SwitchCheck()
+                self._add(looks)
         ended = self._check.is_on and self._check.take(at, look, changed=changed)
         if not self._check.is_on:
-            self._fusion.add(look.log_p, look.readable, changed=changed)
+            self._fusion.add(look, changed=changed)
         if self.is_strange("face", look.strange):
             self.read, self.second, self.declined = None, self.read, True
         elif self._suspected or (self._check.is_on and not ended):
@@ -300,14 +284,9 @@ class Face:
         """
         return np.asarray(np.roll(quad, 2 * (self._tries % 2), axis=0))
 
-    def _add(self, looks: Iterable[FaceLook]) -> None:
-        for seen in looks:
-            self._fusion.add(seen.log_p, seen.readable, changed=seen.changed)
-
-    def _end_suspicion(self) -> None:
-        """End a check that would accuse nobody."""
-        looks, self._check = self._check.looks, SwitchCheck()
-        self._add(looks)
+    def _add(self, looks: Iterable[tuple[Look, bool]]) -> None:
+        for look, changed in looks:
+            self._fusion.add(look, changed=changed)
 
     def _end_check(self, left: NDArray[np.float64], bound: float) -> None:
         """Tell whether a card that was hidden is another one now."""
@@ -345,19 +324,6 @@ class Face:
         self.second, self.declined = opinion.second, False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lying:
-    """A card that lies in clear sight, and its box."""
-
-    where: Where
-    box: Detection
-
-    @property
-    def face_up(self) -> bool:
-        """Whether its face is up."""
-        return self.box.kind is Kind.FACE
-
-
 class FaceReader:
     """The faces of the coups that are open, by where they lie.
 
@@ -366,12 +332,7 @@ class FaceReader:
     """
 
     def __init__(
-        self,
-        view: TableView,
-        models: CardModels,
-        *,
-        error_bound: float,
-        decks: int,
+        self, view: TableView, models: CardModels, *, error_bound: float, decks: int
     ) -> None:
         self._view = view
         self._detector, self._classify = models.detector, models.classifier
@@ -397,36 +358,39 @@ class FaceReader:
         return any(face.waits for where, face in self.faces.items() if where in self._clear)
 
     def look(
-        self, image: Image, at: int, seen: Sequence[Lying], *, drawn: bool = False
+        self, image: Image, at: int, seen: Mapping[Where, Detection], *, drawn: bool = False
     ) -> tuple[Look, ...]:
         """Look at the cards in clear sight, at a time in ms; return the looks at their faces.
 
         `drawn`: a card has left the shoe and does not lie yet.
         """
-        seen = [card for card in seen if _is_whole(card.box.quad, image)]
-        shown = {card.where: card.face_up for card in seen}
-        self._clear = set(shown)
-        for where in shown:
+        edge = image.shape[1] - 1, image.shape[0] - 1
+        seen = {  # a card that the picture cuts is not in clear sight
+            where: box
+            for where, box in seen.items()
+            if (box.quad >= 0).all() and (box.quad <= edge).all()
+        }
+        self._clear = set(seen)
+        for where in seen:
             self.faces.setdefault(where, Face())
         for where, face in self.faces.items():
-            up = shown.get(where)
-            face.note(at, shows_face=up is True, shows_back=up is False, drawn=drawn)
-        self._look_at_backs(image, [card for card in seen if not card.face_up])
-        wanted = [card for card in seen if card.face_up and self.faces[card.where].wants_look(at)]
+            face.note(at, seen[where].kind if where in seen else None, drawn=drawn)
+        up = {where: box for where, box in seen.items() if box.kind is Kind.FACE}
+        self._look_at_backs(image, {where: box for where, box in seen.items() if where not in up})
+        wanted = {where: box for where, box in up.items() if self.faces[where].wants_look(at)}
         if not wanted:
             return ()
-        poses = self._poses(image, wanted)
+        poses, faces = self._poses(image, wanted), [self.faces[where] for where in wanted]
         quads = [self._view.quad_px(pose) for pose in poses]
-        ends = [self.faces[card.where].end(quad) for card, quad in zip(wanted, quads, strict=True)]
+        ends = [face.end(quad) for face, quad in zip(faces, quads, strict=True)]
         looks = tuple(self._classify(image, ends))
-        for card, look, pose, quad in zip(wanted, looks, poses, quads, strict=True):
-            face, before = self.faces[card.where], self.faces[card.where].now
-            left = self._left.copy()
-            if before is not None:
-                left[before.index] += 1  # the one that it is read as may be this one
+        for face, look, pose, quad in zip(faces, looks, poses, quads, strict=True):
+            if face.now is not None:
+                self._left[face.now.index] += 1  # the one that it is read as may be this one
             changed = face.differs(pose, image, quad)
-            face.take(at, look, changed=changed, left=left, bound=self._bound)
-            self._count(before, face.now)
+            face.take(at, look, changed=changed, left=self._left, bound=self._bound)
+            if face.now is not None:
+                self._left[face.now.index] -= 1
         return looks
 
     def lose_sight(self, at: int) -> None:
@@ -434,35 +398,23 @@ class FaceReader:
         for face in self.faces.values():
             face.lose_sight(at)
 
-    def _poses(self, image: Image, cards: Sequence[Lying]) -> list[Pose]:
+    def _poses(self, image: Image, cards: Mapping[Where, Detection]) -> list[Pose]:
         """Return where the cards lie, by their corners."""
-        boxes = self._detector.outlined(image, [card.box for card in cards])
-        found = [self._view.locate(box.quad)[0] for box in boxes]
+        boxes = self._detector.outlined(image, list(cards.values()))
         return [
-            self.faces[card.where].rests_at(pose) for card, pose in zip(cards, found, strict=True)
+            self.faces[where].rests_at(self._view.locate(box.quad)[0])
+            for where, box in zip(cards, boxes, strict=True)
         ]
 
     def forget(self, coup: int) -> None:
         """Forget the faces of the coups up to that one: they have left the table."""
         self.faces = {where: face for where, face in self.faces.items() if where.coup > coup}
 
-    def _count(self, before: Card | None, now: Card | None) -> None:
-        if before is not None:
-            self._left[before.index] += 1
-        if now is not None:
-            self._left[now.index] -= 1
-
-    def _look_at_backs(self, image: Image, backs: Sequence[Lying]) -> None:
+    def _look_at_backs(self, image: Image, backs: Mapping[Where, Detection]) -> None:
         """Look at cards that lie on their faces, where a deck is enrolled."""
         if not isinstance(self._classify, DeckClassifier) or not backs:
             return
         quads = [self._view.quad_px(pose) for pose in self._poses(image, backs)]
         found = self._classify.strange_backs(image, quads)
-        for card, strange in zip(backs, found, strict=True):
-            self.faces[card.where].is_strange("back", strange)
-
-
-def _is_whole(quad: Points, image: Image) -> bool:
-    """Whether a card lies in the picture with all its corners."""
-    height, width = image.shape[:2]
-    return bool((quad >= 0).all() and (quad <= (width - 1, height - 1)).all())
+        for where, strange in zip(backs, found, strict=True):
+            self.faces[where].is_strange("back", strange)

@@ -89,9 +89,8 @@ def boxes(
             thorough = False
         widest = WIDEST_PX / size * longest if number else longest
         if size not in kept:
-            kept[size] = detector.boxes(image, (size,), threshold=THRESHOLD)
-        cards = (box for box in kept[size] if box.kind is not Kind.HAND)
-        found += [box for box in cards if short_side(box.quad) <= widest]
+            kept[size] = detector.boxes(image, size, THRESHOLD)
+        found += [box for box in kept[size] if short_side(box.quad) <= widest]
     faces = [box for box in found if box.kind is not Kind.CUT]
     return list(suppress(faces, SAME_BOX))[:MOST_TRIED]
 

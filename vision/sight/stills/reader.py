@@ -238,13 +238,9 @@ def _judged(found: Detection, look: Look) -> Reading:
         return Reading(replace(found, kind=Kind.BACK), None, look.back, found.score)
     sign = max(look.rank_seen, look.readable / max(look.rank_seen, 1e-6))
     return Reading(
-        replace(found, kind=Kind.FACE), _best(look), look.confidence, found.score,
+        replace(found, kind=Kind.FACE), look.best, look.confidence, found.score,
         seen=look.readable, sign=sign,
     )  # fmt: skip
-
-
-def _best(look: Look) -> Card:
-    return Card.of(int(np.argmax(look.log_p)))
 
 
 def _mean(first: Look, second: Look) -> Look:
@@ -377,7 +373,7 @@ class _Picture:
             cv2.fillConvexPoly(without, other.detection.quad.astype(np.int32), (PADDING,) * 3)
         quad = reading.detection.quad
         look = _mean(*self._looks([quad, np.roll(quad, 2, axis=0)], without))
-        return _best(look) == reading.best and look.confidence >= LEAST_LEFT
+        return look.best == reading.best and look.confidence >= LEAST_LEFT
 
     def _looks(self, quads: Sequence[Points], image: Image | None = None) -> list[Look]:
         """Return one look for each quad."""

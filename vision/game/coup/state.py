@@ -332,12 +332,16 @@ COMPLETE: frozenset[Slot | None] = frozenset((None,))
 _ONLY = {slot: frozenset((slot,)) for slot in (None, *Slot)}
 
 
+Faces: TypeAlias = tuple[Card | None, ...]
+
+
 class HandLayout(NamedTuple):
     """A coup laid out in two hands.
 
     `punto` and `banco` are the cards that count, three at most. `extras` are the cards beyond the
     first two of each hand with the fault code of each ("" for none). `due` is where the next card
     may go, with `None` in it when none may be due. `opened`: both hands have their first two cards.
+    `faces` are those of `punto` and of `banco`.
     """
 
     punto: tuple[DealtCard, ...]
@@ -345,11 +349,17 @@ class HandLayout(NamedTuple):
     extras: tuple[tuple[DealtCard, str], ...]
     due: frozenset[Slot | None]
     opened: bool
+    faces: tuple[Faces, Faces]
 
     @property
     def cards(self) -> tuple[DealtCard, ...]:
         """The cards that count."""
         return self.punto + self.banco
+
+    @property
+    def read(self) -> bool:
+        """Whether the faces of all cards that count are known."""
+        return None not in self.faces[PUNTO] and None not in self.faces[BANCO]
 
     @property
     def complete(self) -> bool:
@@ -389,9 +399,8 @@ def _in_order(due: frozenset[Slot | None]) -> tuple[Slot, ...]:
     return tuple(sorted(slot for slot in due if slot is not None))
 
 
-def lay_out(coup: Coup, rules: Rules) -> HandLayout:
-    """Return the coup laid out by these rules."""
-    cards = coup.cards
+def lay_out(cards: tuple[DealtCard, ...], rules: Rules) -> HandLayout:
+    """Return the cards of a coup laid out by these rules."""
     places = tuple([card.slot if card.marks is NO_MARKS else _ruled_place(card) for card in cards])
     hands = _assign(places, rules.deal_order)
     punto = tuple([cards[index] for index in hands.punto])
@@ -399,7 +408,8 @@ def lay_out(coup: Coup, rules: Rules) -> HandLayout:
     beyond = [cards[index] for index in hands.beyond]
     if hands.first is not None:
         extras = tuple([(card, "") for card in beyond])
-        return HandLayout(punto, banco, extras, due=_ONLY[hands.first], opened=False)
+        faces = _faces(punto), _faces(banco)
+        return HandLayout(punto, banco, extras, _ONLY[hands.first], opened=False, faces=faces)
     drawn = tuple([_extra(card) for card in beyond])
     checked = check_draws(rules.tableau, _total(punto), _total(banco), drawn)
     for card, side in zip(beyond, checked.hands, strict=True):
@@ -408,7 +418,12 @@ def lay_out(coup: Coup, rules: Rules) -> HandLayout:
         elif side == BANCO and len(banco) < 3:
             banco = (*banco, card)
     extras = tuple(zip(beyond, checked.codes, strict=True))
-    return HandLayout(punto, banco, extras, due=checked.due, opened=True)
+    faces = _faces(punto), _faces(banco)
+    return HandLayout(punto, banco, extras, checked.due, opened=True, faces=faces)
+
+
+def _faces(cards: tuple[DealtCard, ...]) -> Faces:
+    return tuple([card.face for card in cards])
 
 
 def _ruled_place(card: DealtCard) -> Slot | int | None:

@@ -7,7 +7,7 @@ deadlines pass, reporting, and counting the faces that were seen.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 
 from vision.game.cards import Card, Rank
@@ -28,11 +28,11 @@ from vision.game.coup.results import (
     live,
     publish,
     published_results,
+    shows_as,
 )
 from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Shoe, Table, lay_out
 from vision.game.outputs import (
     CardSeen,
-    CoupLive,
     CoupsChanged,
     Deadline,
     Ignored,
@@ -48,19 +48,21 @@ from vision.game.rules import Rules
 # cut passes unnoticed where some of its first cards are not read.
 RUN_OF = 20
 RUN_ENOUGH = 8
+# The layouts made last, each with its cards and rules: an event needs a coup's as it was before and
+# as it is now. With fewer than two each is made twice; more help only where tables take turns.
+_LAID: deque[tuple[tuple[DealtCard, ...], Rules, HandLayout]] = deque(maxlen=4)
 
 
 class Transition:
     """A table, the time of the event (Unix ms), its order if it is one, and the outputs so far."""
 
-    __slots__ = ("_laid", "actor", "at", "outputs", "table")
+    __slots__ = ("actor", "at", "outputs", "table")
 
     def __init__(self, table: Table, at: int, actor: Command | None = None) -> None:
         self.table = table
         self.at = at
         self.actor = actor
         self.outputs: list[Output] = []
-        self._laid: tuple[tuple[DealtCard, ...], HandLayout] | None = None
 
     @property
     def rules(self) -> Rules:
@@ -90,11 +92,15 @@ class Transition:
         if coup is not self.table.coup:
             self.table = self.table.with_coup(coup)
 
-    def lay_out(self, coup: Coup) -> HandLayout:
-        """Lay the coup out by the rules of this table; the layout made last is kept."""
-        if self._laid is None or self._laid[0] is not coup.cards:
-            self._laid = coup.cards, lay_out(coup, self.table.rules)
-        return self._laid[1]
+    def lay_out(self, cards: tuple[DealtCard, ...]) -> HandLayout:
+        """Lay cards out by the rules of this table; the layouts made last are kept."""
+        rules = self.table.rules
+        for laid in tuple(_LAID):
+            if laid[0] is cards and laid[1] is rules:
+                return laid[2]
+        layout = lay_out(cards, rules)
+        _LAID.appendleft((cards, rules, layout))
+        return layout
 
     # --- reporting --------------------------------------------------------------------------------
 
@@ -152,29 +158,29 @@ class Transition:
 
     # --- a coup -----------------------------------------------------------------------------------
 
-    def evaluate(self, coup: Coup, *, show: CoupLive | bool = True, late: bool = True) -> Coup:
+    def evaluate(self, coup: Coup, *, show: HandLayout | bool = True, late: bool = True) -> Coup:
         """Find the coup's faults and its result again, report what changed, and store the coup.
 
-        `show`: report a running coup's cards too, where that is another thing than is shown.
+        `show`: report a running coup's cards too, unless they show as they did in that layout.
         `late`: time limits that passed when the coup was over have passed for faults found after
         that as well.
         """
         at, rules, shoe = self.at, self.rules, self.shoe
-        layout = self.lay_out(coup)
+        layout = self.lay_out(coup.cards)
         faults = self._find(coup, layout)
         if faults or coup.alerts:
             coup = self._reconcile(coup, faults, late=late)
         over = coup.is_over(at, rules.removed_after_ms)
         publishing = Publishing(shoe.name, at, over, self.actor, is_sure(coup))
         coup, result = publish(coup, layout, faults, publishing)
-        complete = layout.complete and all(card.face is not None for card in layout.cards)
+        complete = layout.complete and layout.read
         if complete != coup.complete:
             coup = coup._replace(complete=complete)
         self.set_coup(coup)
+        if not isinstance(show, bool):
+            show = not shows_as(coup, layout, show)
         if show and coup.over_at is None:
-            now = live(coup, layout, shoe.name, at)
-            if now != show:
-                self.outputs.append(now)
+            self.outputs.append(live(coup, layout, shoe.name, at))
         if result is not None:
             self.outputs.append(result)
             self._report_coups()
@@ -194,7 +200,7 @@ class Transition:
 
     def with_alerts(self, coup: Coup) -> Coup:
         """Return the coup with its alerts as its faults now are, its result left as it is."""
-        return self._reconcile(coup, self._find(coup, self.lay_out(coup)), late=False)
+        return self._reconcile(coup, self._find(coup, self.lay_out(coup.cards)), late=False)
 
     def _reconcile(self, coup: Coup, faults: tuple[Fault, ...], *, late: bool) -> Coup:
         """Bring the alerts of a coup in line with its faults."""
@@ -295,7 +301,7 @@ def recount(
     before: tuple[DealtCard, ...],
     after: tuple[DealtCard, ...],
     *,
-    show: CoupLive | bool = True,
+    show: HandLayout | bool = True,
 ) -> None:
     """Count the faces of cards that took the place of others, of a coup or of the burn (`None`).
 

@@ -50,7 +50,7 @@ def coup_refusal(table: Table, command: CoupCommand) -> str:
         if isinstance(command, FreeHand) and command.coup == _coming(table):
             return ""
         return f"there is no coup {command.coup} in this shoe"
-    layout = lay_out(coup, table.rules)
+    layout = lay_out(coup.cards, table.rules)
     match command:
         case CorrectCard():
             return _correction_refusal(layout, command)
@@ -153,7 +153,7 @@ def _confirm(transition: Transition, coup: Coup, command: Command) -> None:
 
 
 def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
-    card = transition.lay_out(coup).in_slot(command.slot)
+    card = transition.lay_out(coup.cards).in_slot(command.slot)
     if card is None:
         at = transition.at
         card = DealtCard(order=-1 - command.slot, out_at=at, placed_at=at, slot=command.slot)
@@ -167,7 +167,7 @@ def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
 
 
 def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
-    card = transition.lay_out(coup).in_slot(command.source)
+    card = transition.lay_out(coup.cards).in_slot(command.source)
     if card is None:
         return
     coup = coup.with_card(card.marked(card.marks._replace(moved=command.target)))
@@ -185,7 +185,7 @@ def _burn(transition: Transition, coup: Coup, command: BurnCard) -> None:
 
 def _carry(transition: Transition, coup: Coup, command: CarryCard) -> None:
     """Begin the next coup with the last card of this one, dealt where none was due."""
-    card, code = transition.lay_out(coup).extras[-1]
+    card, code = transition.lay_out(coup.cards).extras[-1]
     key = f"extra:{card.order}"
     coup = _rectify(transition, coup, command, remedy="R3", key=key)
     done = Fault(key, code, _alert_text(coup, key), order=card.order, observed=card.slot)

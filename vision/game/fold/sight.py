@@ -15,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vision.game.cards import Card
 from vision.game.coup.fault_table import KINDS
-from vision.game.coup.results import live
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Marks
 from vision.game.coup.transition import Transition, check_cut_card, recount
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
@@ -29,7 +27,7 @@ from vision.game.fold.shoe import (
     judge_burn,
     take_ahead,
 )
-from vision.game.outputs import CoupLive, Deadline
+from vision.game.outputs import Deadline
 from vision.game.rules import BurnKind
 
 _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
@@ -101,9 +99,8 @@ def _replace(
     changed = _Changed(before.cards, coup.cards)
     _count(transition, before, coup, changed)
     _report_cards(transition, coup.number, changed)
-    show = coup.cleared_at is None and _layout_facts(changed.old) != _layout_facts(changed.new)
-    shown = show and _shown(transition, before)
-    recount(transition, coup, *changed, show=shown)
+    show = coup.cleared_at is None and transition.lay_out(before.cards)
+    recount(transition, coup, *changed, show=show)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
     if gone:
@@ -120,15 +117,17 @@ def _with_cards(
     """Return the coup with these cards, and with the orders about those it had."""
     at, gate = event.at, transition.rules.confidence_gate
     present = [card for card in cards if card.life is not Life.RETURNED]
-    partners = _partners(before.cards, present)
+    partners, left = _partners(before.cards, present)
     dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
-    for card in before.cards:
-        if card not in partners:
-            _keep(dealt, card, before.carried)
+    for card in left:
+        _keep(dealt, card, before.carried)
     now = tuple(dealt)
-    moved = now != before.cards and before.over_at is None
-    coup = before._replace(
+    if now == before.cards:
+        now = before.cards
+    moved = now is not before.cards and before.over_at is None
+    return before._replace(
         cards=now,
+        cleared_at=_cleared_at(transition, before, now),
         changed_at=at if moved else before.changed_at,
         back=tuple([card.order for card in cards if card.life is Life.RETURNED]),
         first=min([card.order for card in cards], default=before.first),
@@ -139,7 +138,6 @@ def _with_cards(
         doubted_at=at if event.doubt and _is_another_doubt(before) else before.doubted_at,
         odds=event.odds,
     )
-    return coup._replace(cleared_at=_cleared_at(transition, before, coup))
 
 
 def _is_another_doubt(before: Coup) -> bool:
@@ -155,8 +153,19 @@ def _is_of_sight(code: str) -> bool:
     return kind is not None and kind.alleged
 
 
-def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[DealtCard | None]:
-    """Return for each card the one that it was before: in its slot if it can be, else its order."""
+def _partners(
+    before: Sequence[DealtCard], cards: Sequence[SeenCard]
+) -> tuple[list[DealtCard | None], list[DealtCard]]:
+    """Return for each card the one that it was before, and those that no card is now.
+
+    It is the one that was in its slot if there is one, else the one of its order.
+    """
+    more = len(cards) - len(before)
+    pairs = list(zip(before, cards, strict=False))
+    if more >= 0 and all(old.order == card.order for old, card in pairs):
+        moved = sum([old.slot is not card.slot for old, card in pairs])
+        if moved == 0 or (moved == 1 and more == 0):
+            return [*before, *[None] * more], []
     left = list(before)
     found: dict[int, DealtCard] = {}
     for by_slot, by_order in ((True, True), (True, False), (False, True)):
@@ -170,11 +179,13 @@ def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[De
                     found[index] = old
                     left.remove(old)
                     break
-    return [found.get(index) for index in range(len(cards))]
+    return [found.get(index) for index in range(len(cards))], left
 
 
 def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
     """Return a card as sight believes it, with what was ordered of the one that it was."""
+    if old is not None and _is_as_seen(old, seen):
+        return old
     marks = NO_MARKS if old is None else old.marks
     clash = None if old is None or seen.card is None else marks.clash
     if (
@@ -205,6 +216,24 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
     )
 
 
+def _is_as_seen(card: DealtCard, seen: SeenCard) -> bool:
+    """Whether the card, of which nothing was ordered or doubted, is what sight believes now."""
+    return (
+        card.card is seen.card
+        and card.slot is seen.slot
+        and card.order == seen.order
+        and card.out_at == seen.out_at
+        and card.second is seen.second
+        and card.confidence == seen.confidence
+        and card.face_up == seen.face_up
+        and card.marks is NO_MARKS
+        and not seen.declined
+        and seen.switched is None
+        and (card.removed_at is not None) == (seen.life is Life.REMOVED)
+        and (card.placed_at is not None) == _rests(seen)
+    )
+
+
 def _rests(seen: SeenCard) -> bool:
     life = seen.life
     return life is not Life.OUT and (seen.slot is not None or life is Life.LYING)
@@ -226,33 +255,25 @@ def _keep(dealt: list[DealtCard], card: DealtCard, carried: int) -> None:
     dealt.insert(next(later, len(dealt)), keyed)
 
 
-def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
-    """Return when the last card that counts was taken away, `None` while one lies."""
+def _cleared_at(transition: Transition, before: Coup, cards: tuple[DealtCard, ...]) -> int | None:
+    """Return when the last of these cards that counts was taken away, `None` while one lies."""
+    if not any(card.removed_at for card in cards):
+        return None
     seen = [
         card
-        for card in coup.cards
-        if card.order > 0 and not (card.order == coup.carried and card.slot is None)
+        for card in cards
+        if card.order > 0 and not (card.order == before.carried and card.slot is None)
     ]
-    if not [card for card in seen if card.removed_at is not None]:
+    if not any(card.removed_at for card in seen):
         return None
     lying = [
         card
         for card in seen
         if card.removed_at is None and (card.placed_at is not None or card.card is not None)
     ]
-    if lying and any(card in lying for card in transition.lay_out(coup).cards):
+    if lying and any(card in lying for card in transition.lay_out(cards).cards):
         return None
     return transition.at if before.cleared_at is None else before.cleared_at
-
-
-def _shown(transition: Transition, coup: Coup) -> CoupLive:
-    """Return what the table shows of the coup."""
-    return live(coup, transition.lay_out(coup), transition.shoe.name, transition.at)
-
-
-def _layout_facts(cards: Iterable[DealtCard]) -> list[tuple[Slot | None, Card | None, Marks]]:
-    """Return what of each card decides how it lies and what it counts."""
-    return [(card.slot, card.face, card.marks) for card in cards]
 
 
 def _left_since(before: Coup, after: Coup) -> bool:
@@ -318,7 +339,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     first = min((card.order for card in event.cards), default=0)
     earlier = tuple(card for card in shoe.burned if card.order < first)
     before = shoe.burned[len(earlier) :]
-    partners = _partners(before, cards)
+    partners, _ = _partners(before, cards)
     after = tuple(
         _dealt(card, old, event.at, gate) for card, old in zip(cards, partners, strict=True)
     )
@@ -364,7 +385,7 @@ def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -
     counts once.
     """
     same = before.first == after.first and before.back == after.back
-    if same and _orders(cards.old) == _orders(cards.new):
+    if same and len(cards.old) == len(cards.new) and all(map(_counts_as, cards.old, cards.new)):
         return
     shoe, coups = transition.shoe, transition.table.latest
     others = [card for card in shoe.burned if card not in cards.new]
@@ -383,9 +404,9 @@ def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -
         )
 
 
-def _orders(cards: Iterable[DealtCard]) -> list[tuple[int, str]]:
-    """Return what of cards decides how many are out of the shoe."""
-    return [(card.order, card.marks.fate) for card in cards]
+def _counts_as(card: DealtCard, other: DealtCard) -> bool:
+    """Whether as many are out of the shoe with the one card as with the other."""
+    return card is other or (card.order, card.marks.fate) == (other.order, other.marks.fate)
 
 
 def _tally(cards: Iterable[DealtCard], back: Iterable[int]) -> tuple[int, int]:
@@ -396,12 +417,13 @@ def _tally(cards: Iterable[DealtCard], back: Iterable[int]) -> tuple[int, int]:
 
 def _report_cards(transition: Transition, number: int, cards: _Changed) -> None:
     """Report to surveillance what is another thing now of each card, by its order."""
-    old, new = ({card.order: card for card in side if card.order > 0} for side in cards)
+    old = {card.order: card for card in cards.old if card.order > 0 and card not in cards.new}
+    new = {card.order: card for card in cards.new if card.order > 0 and card not in cards.old}
     for order in sorted(old.keys() - new.keys()):
         elsewhere = any(card.order == order for card in transition.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:
             transition.report_card("withdrawn", number, old[order])
-    for order in sorted([order for order, card in new.items() if old.get(order) != card]):
+    for order in sorted(new):
         for event in _events(old.get(order), new[order]):
             transition.report_card(event, number, new[order])
 

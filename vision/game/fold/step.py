@@ -175,7 +175,7 @@ def _shoe_ended(transition: Transition, event: ShoeEnded) -> None:
     ensure_shoe(transition)
     coup = transition.coup
     running = event.left == 0 and coup is not None and not coup.void
-    if running and coup is not None and transition.lay_out(coup).surely_due:
+    if running and coup is not None and transition.lay_out(coup.cards).surely_due:
         short = Fault("short", "SHORT_SHOE", words_of("SHORT_SHOE", left=0))
         transition.evaluate(coup._replace(noticed=(*without(coup.noticed, "short"), short)))
     end_shoe(transition, event.left)

@@ -13,6 +13,7 @@ is due. Which coup a card belongs to, and to which hand, never depends on its fa
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -226,8 +227,9 @@ class Undo(NamedTuple):
     carried: int | None = None
 
 
-class Table(NamedTuple):
-    """Everything that is known of a table.
+@dataclass
+class Table:
+    """Everything that is known of a table; `step` changes a copy of the one that it is given.
 
     `done` are this shoe's coups before the running one, coup n at index n - 1. `alerts` are those
     about the shoe and the reader, `earlier_alerts` those of earlier shoes that nobody closed;
@@ -295,12 +297,19 @@ class Table(NamedTuple):
             return None
         return self.done[index]
 
-    def with_coup(self, coup: Coup) -> Table:
-        """Return the table with its coup of that number replaced."""
+    def copied(self) -> Table:
+        """Return another table of which the same is known."""
+        table = object.__new__(Table)
+        table.__dict__.update(self.__dict__)
+        return table
+
+    def set_coup(self, coup: Coup) -> None:
+        """Replace the coup of that number."""
         if self.coup is not None and self.coup.number == coup.number:
-            return self._replace(coup=coup)
-        index = coup.number - 1
-        return self._replace(done=(*self.done[:index], coup, *self.done[index + 1 :]))
+            self.coup = coup
+        else:
+            index = coup.number - 1
+            self.done = (*self.done[:index], coup, *self.done[index + 1 :])
 
 
 def _first(coup: Coup) -> int:

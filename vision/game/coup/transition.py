@@ -76,7 +76,7 @@ class Transition:
 
     @shoe.setter
     def shoe(self, shoe: Shoe) -> None:
-        self.table = self.table._replace(shoe=shoe)
+        self.table.shoe = shoe
 
     @property
     def coup(self) -> Coup | None:
@@ -85,12 +85,7 @@ class Transition:
 
     @coup.setter
     def coup(self, coup: Coup | None) -> None:
-        self.table = self.table._replace(coup=coup)
-
-    def set_coup(self, coup: Coup) -> None:
-        """Replace the coup of that number."""
-        if coup is not self.table.coup:
-            self.table = self.table.with_coup(coup)
+        self.table.coup = coup
 
     def lay_out(self, cards: tuple[DealtCard, ...]) -> HandLayout:
         """Lay cards out by the rules of this table; the layouts made last are kept."""
@@ -176,7 +171,7 @@ class Transition:
         complete = layout.complete and layout.read
         if complete != coup.complete:
             coup = coup._replace(complete=complete)
-        self.set_coup(coup)
+        self.table.set_coup(coup)
         if not isinstance(show, bool):
             show = not shows_as(coup, layout, show)
         if show and coup.over_at is None:
@@ -222,7 +217,7 @@ class Transition:
         table = self.table
         context = AlertContext(table.shoe.name, coup, self.at, table.alerts_raised, gone)
         after = reconcile(alerts, faults, context)
-        self.table = self.table._replace(alerts_raised=after.raised)
+        table.alerts_raised = after.raised
         self.outputs += after.changes
         return after.alerts
 
@@ -237,7 +232,7 @@ class Transition:
             return coup
         self.outputs += changes
         coup = coup._replace(alerts=alerts)
-        self.set_coup(coup)
+        self.table.set_coup(coup)
         return coup
 
     # --- faults of the shoe and the reader --------------------------------------------------------
@@ -252,13 +247,12 @@ class Transition:
 
         `coup`: the number of a coup to come that it is about, where it is about one.
         """
-        noticed = (*without(self.table.noticed, fault.key), fault)
-        self.table = self.table._replace(noticed=noticed)
+        self.table.noticed = (*without(self.table.noticed, fault.key), fault)
         self._reconcile_table(coup=coup)
 
     def drop_fault(self, key: str, gone: str) -> None:
         """Drop the fault of that key, if it is there; `gone` is the reason given."""
-        self.table = self.table._replace(noticed=without(self.table.noticed, key))
+        self.table.noticed = without(self.table.noticed, key)
         self._reconcile_table(gone)
 
     def _reconcile_table(self, gone: str = "no longer so", *, coup: int | None = None) -> None:
@@ -266,14 +260,12 @@ class Transition:
         table = self.table
         if coup is None:
             coup = 0 if table.coup is None else table.coup.number
-        alerts = self._reconciled(table.alerts, table.noticed, coup, gone)
-        self.table = self.table._replace(alerts=alerts)
+        table.alerts = self._reconciled(table.alerts, table.noticed, coup, gone)
 
     def pass_table_deadlines(self, deadlines: tuple[Deadline, ...]) -> None:
         """Let time limits of alerts about shoe and reader pass."""
         if self.table.alerts:
-            alerts, changes = pass_deadlines(self.table.alerts, deadlines, self.at)
-            self.table = self.table._replace(alerts=alerts)
+            self.table.alerts, changes = pass_deadlines(self.table.alerts, deadlines, self.at)
             self.outputs += changes
 
 

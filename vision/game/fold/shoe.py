@@ -49,18 +49,11 @@ def start_shoe(
     number = table.shoes + 1
     shoe = new_shoe(table.rules, name or f"shoe-{number}", watch_burn=watch_burn, partial=partial)
     keys = {fault.key for fault in lasting}
-    transition.table = table._replace(
-        shoe=shoe,
-        shoes=number,
-        coup=None,
-        done=(),
-        noticed=lasting,
-        alerts=tuple(tracked for tracked in table.alerts if tracked.key in keys),
-        earlier_alerts=(*table.earlier_alerts, *_left_open(table, keys)),
-        bets_closed=None if table.bets_closed is None else False,
-        free_next=False,
-        undo=(),
-    )
+    table.earlier_alerts = (*table.earlier_alerts, *_left_open(table, keys))
+    table.alerts = tuple(tracked for tracked in table.alerts if tracked.key in keys)
+    table.bets_closed = None if table.bets_closed is None else False
+    table.shoe, table.shoes, table.noticed = shoe, number, lasting
+    table.coup, table.done, table.undo, table.free_next = None, (), (), False
     transition.report_shoe()
     transition.outputs.append(CoupsChanged(transition.at, transition.shoe.name, ()))
 
@@ -102,12 +95,8 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
         noticed=faults,
         first=cards[0].order if cards else transition.shoe.last + 1,
     )
-    transition.table = table._replace(
-        coup=coup,
-        done=table.done if table.coup is None else (*table.done, table.coup),
-        free_next=False,
-        bets_closed=None if table.bets_closed is None else False,
-    )
+    table.done, table.coup, table.free_next = table.coups, coup, False
+    table.bets_closed = None if table.bets_closed is None else False
     return coup
 
 
@@ -125,10 +114,8 @@ def take_ahead(transition: Transition, coup: Coup) -> Coup:
             alerts.append(FaultAlert(tracked.key, alert))
             if alert != tracked.alert:
                 transition.outputs.append(AlertChanged(transition.at, alert, first=False))
-    transition.table = table._replace(
-        noticed=tuple(fault for fault in table.noticed if fault.key not in keys),
-        alerts=tuple(tracked for tracked in table.alerts if tracked.key not in keys),
-    )
+    table.noticed = tuple(fault for fault in table.noticed if fault.key not in keys)
+    table.alerts = tuple(tracked for tracked in table.alerts if tracked.key not in keys)
     return coup._replace(noticed=(*coup.noticed, *faults), alerts=(*coup.alerts, *alerts))
 
 

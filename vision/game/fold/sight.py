@@ -66,7 +66,7 @@ def _begin(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -
     transition.shoe = transition.shoe._replace(sight=event.coup)
     if before is not None and before.carried and not before.sight:
         coup = before._replace(sight=event.coup)
-        transition.set_coup(coup)
+        transition.table.set_coup(coup)
         return coup
     transition.pass_table_deadlines((Deadline.NEXT_CARD,))
     if transition.shoe.burning:
@@ -95,7 +95,7 @@ def _replace(
     if len(coup.cards) > len(before.cards):
         coup = take_ahead(transition, coup)
     gone = coup.cleared_at is not None and before.cleared_at is None and coup.over_at is None
-    transition.set_coup(coup)
+    transition.table.set_coup(coup)
     changed = _Changed(before.cards, coup.cards)
     _count(transition, before, coup, changed)
     _report_cards(transition, coup.number, changed)

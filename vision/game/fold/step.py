@@ -49,7 +49,8 @@ CLOCK_MS = 1_000  # a clock set back by less makes no fault: time servers correc
 
 def step(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
     """Return the table after the event, and the outputs that it gave."""
-    transition = Transition(table, event.at, event if isinstance(event, Command) else None)
+    actor = event if isinstance(event, Command) else None
+    transition = Transition(table.copied(), event.at, actor)
     _set_clock(transition)
     _handle(transition, event)
     return transition.table, tuple(transition.outputs)
@@ -80,7 +81,7 @@ def _handle(transition: Transition, event: Event) -> None:  # one case for each 
         case ShoeEnded():
             _shoe_ended(transition, event)
         case BetsClosed():
-            transition.table = transition.table._replace(bets_closed=True)
+            transition.table.bets_closed = True
         case ResultEntered():
             _result_entered(transition, event)
         case _:
@@ -91,7 +92,7 @@ def _set_clock(transition: Transition) -> None:
     """Set the clock of the table; one that goes back by more than a second is a fault."""
     at, clock = transition.at, transition.table.clock
     if at >= clock:
-        transition.table = transition.table._replace(clock=at)
+        transition.table.clock = at
         if transition.has_fault("CLOCK"):
             transition.drop_fault("CLOCK", "the clock has caught up")
     elif at < clock - CLOCK_MS:
@@ -101,7 +102,7 @@ def _set_clock(transition: Transition) -> None:
 
 def _started(transition: Transition, event: Started) -> None:
     """Begin a run; the coup in progress may have gone on unseen while there was none."""
-    transition.table = transition.table._replace(boot=event.boot, blind_since=None)
+    transition.table.boot, transition.table.blind_since = event.boot, None
     transition.report_status("online")
     transition.drop_fault("VIEW_LOST", "the reader started again")
     ensure_shoe(transition)
@@ -122,7 +123,7 @@ def _view_lost(transition: Transition, event: ViewLost) -> None:
     if transition.table.blind_since is not None:
         transition.ignore(event, "the view is lost already")
         return
-    transition.table = transition.table._replace(blind_since=event.at)
+    transition.table.blind_since = event.at
     transition.report_status("blind", event.reason)
     coup = _lose_sight(transition)
     text = words_of("VIEW_LOST", detail=event.reason)
@@ -135,7 +136,7 @@ def _view_back(transition: Transition, event: ViewBack) -> None:
     if since is None:
         transition.ignore(event, "the view was not lost")
         return
-    transition.table = transition.table._replace(blind_since=None)
+    transition.table.blind_since = None
     transition.report_status("online")
     coup = transition.coup
     came = coup is not None and any(card.out_at >= since for card in coup.cards)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from vision.game.cards import Card
@@ -152,12 +153,9 @@ class Coup(NamedTuple):
             return False
         return len(self.cards) >= 4 or at >= self.cleared_at + patience_ms
 
-    def index_of(self, order: int) -> int | None:
-        """Return the index in `cards` of the card with that order."""
-        for index, card in enumerate(self.cards):
-            if card.order == order:
-                return index
-        return None
+    def has(self, order: int) -> bool:
+        """Whether the card with that order is one of its cards."""
+        return any(card.order == order for card in self.cards)
 
     def with_card(self, card: DealtCard) -> Coup:
         """Return the coup with its card of that order replaced."""
@@ -290,12 +288,10 @@ class Table:
 
     def coup_of(self, order: int) -> Coup | None:
         """Return the coup of this shoe in which that card was dealt."""
-        if self.coup is not None and self.coup.index_of(order) is not None:
+        if self.coup is not None and self.coup.has(order):
             return self.coup
-        index = bisect_right(self.done, order, key=_first) - 1
-        if index < 0 or self.done[index].index_of(order) is None:
-            return None
-        return self.done[index]
+        index = bisect_right(self.done, order, key=attrgetter("first")) - 1
+        return self.done[index] if index >= 0 and self.done[index].has(order) else None
 
     def copied(self) -> Table:
         """Return another table of which the same is known."""
@@ -310,10 +306,6 @@ class Table:
         else:
             index = coup.number - 1
             self.done = (*self.done[:index], coup, *self.done[index + 1 :])
-
-
-def _first(coup: Coup) -> int:
-    return coup.first
 
 
 def waiting_times(coup: Coup, rules: Rules) -> list[int]:

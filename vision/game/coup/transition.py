@@ -30,7 +30,7 @@ from vision.game.coup.results import (
     published_results,
     shows_as,
 )
-from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Shoe, Table, lay_out
+from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Table, lay_out
 from vision.game.outputs import (
     CardSeen,
     CoupsChanged,
@@ -64,29 +64,6 @@ class Transition:
         self.actor = actor
         self.outputs: list[Output] = []
 
-    @property
-    def rules(self) -> Rules:
-        """The rules of the table."""
-        return self.table.rules
-
-    @property
-    def shoe(self) -> Shoe:
-        """The shoe in use."""
-        return self.table.shoe
-
-    @shoe.setter
-    def shoe(self, shoe: Shoe) -> None:
-        self.table.shoe = shoe
-
-    @property
-    def coup(self) -> Coup | None:
-        """The running coup."""
-        return self.table.coup
-
-    @coup.setter
-    def coup(self, coup: Coup | None) -> None:
-        self.table.coup = coup
-
     def lay_out(self, cards: tuple[DealtCard, ...]) -> HandLayout:
         """Lay cards out by the rules of this table; the layouts made last are kept."""
         rules = self.table.rules
@@ -109,7 +86,7 @@ class Transition:
             CardSeen(
                 at=self.at,
                 event=event,
-                shoe=self.shoe.name,
+                shoe=self.table.shoe.name,
                 coup=coup,
                 order=card.order,
                 slot=card.ruled_slot,
@@ -125,7 +102,7 @@ class Transition:
 
     def report_shoe(self) -> None:
         """Report the state of the shoe."""
-        table, shoe = self.table, self.shoe
+        table, shoe = self.table, self.table.shoe
         coups = len(table.done) + (table.coup is not None)
         unseen = None if shoe.left is None else table.rules.cards - shoe.out - shoe.left
         self.outputs.append(
@@ -149,7 +126,7 @@ class Transition:
     def _report_coups(self) -> None:
         """Report the list of this shoe's coups."""
         results = published_results(self.table)
-        self.outputs.append(CoupsChanged(self.at, self.shoe.name, results))
+        self.outputs.append(CoupsChanged(self.at, self.table.shoe.name, results))
 
     # --- a coup -----------------------------------------------------------------------------------
 
@@ -160,7 +137,7 @@ class Transition:
         `late`: time limits that passed when the coup was over have passed for faults found after
         that as well.
         """
-        at, rules, shoe = self.at, self.rules, self.shoe
+        at, rules, shoe = self.at, self.table.rules, self.table.shoe
         layout = self.lay_out(coup.cards)
         faults = self._find(coup, layout)
         if faults or coup.alerts:
@@ -216,10 +193,9 @@ class Transition:
     ) -> Alerts:
         table = self.table
         context = AlertContext(table.shoe.name, coup, self.at, table.alerts_raised, gone)
-        after = reconcile(alerts, faults, context)
-        table.alerts_raised = after.raised
-        self.outputs += after.changes
-        return after.alerts
+        alerts, changes, table.alerts_raised = reconcile(alerts, faults, context)
+        self.outputs += changes
+        return alerts
 
     def end_alerts(self, coup: Coup) -> None:
         """Rectify the alerts of a coup that is taken back."""
@@ -279,7 +255,7 @@ def without(faults: Iterable[Fault], key: str) -> tuple[Fault, ...]:
 
 def check_cut_card(transition: Transition) -> None:
     """Raise once that the cut card should have been seen by now."""
-    shoe, rules = transition.shoe, transition.rules
+    shoe, rules = transition.table.shoe, transition.table.rules
     if shoe.last_coup is not None:
         return
     left = rules.cards - shoe.gone
@@ -322,7 +298,7 @@ def _count(
 
     Those are the orders of the latest copies of a face, where there are now too many or no longer.
     """
-    shoe, decks = transition.shoe, transition.rules.decks
+    shoe, decks = transition.table.shoe, transition.table.rules.decks
     counts = list(shoe.counts)
     for faces, one in ((before, -1), (after, 1)):
         for face in faces:
@@ -331,7 +307,7 @@ def _count(
     surplus = shoe.surplus
     if surplus or max(counts) > decks:
         surplus = _surplus(transition.table, decks)
-    transition.shoe = shoe._replace(counts=tuple(counts), surplus=surplus)
+    transition.table.shoe = shoe._replace(counts=tuple(counts), surplus=surplus)
     return surplus ^ shoe.surplus
 
 

@@ -251,8 +251,8 @@ def undo(transition: Transition) -> None:
     """
     stack = transition.table.undo
     last = stack[-1]
-    if last.carried is not None and transition.coup is not None:
-        _uncarry(transition, last, transition.coup)
+    if last.carried is not None and transition.table.coup is not None:
+        _uncarry(transition, last, transition.table.coup)
     transition.table.undo = stack[:-1]
     coup = transition.table.coup_at(last.coup)
     if coup is not None:

@@ -35,14 +35,14 @@ _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
 
 def coup_seen(transition: Transition, event: CoupSeen) -> None:
     """Replace what is known of a coup, or of the burn, by what sight believes now."""
-    shoe = transition.shoe if transition.shoe.name else ensure_shoe(transition)
+    shoe = transition.table.shoe if transition.table.shoe.name else ensure_shoe(transition)
     coup = transition.table.coup_of_sight(event.coup)
     known = coup is not None or event.coup == shoe.burn_sight
     if not known and event.coup != shoe.sight + 1:
         expected = f"the next of this shoe is {shoe.sight + 1}"
         transition.ignore(event, f"coup {event.coup} of sight was not begun here: {expected}")
         return
-    before = transition.shoe.last
+    before = transition.table.shoe.last
     burned = _burned(transition, event)
     if burned or event.coup == shoe.burn_sight:
         _replace_burn(transition, event, event.cards[:burned])
@@ -53,7 +53,7 @@ def coup_seen(transition: Transition, event: CoupSeen) -> None:
     if coup is None:
         coup = _begin(transition, event, cards)
     _replace(transition, coup, event, cards)
-    if transition.shoe.last > before:
+    if transition.table.shoe.last > before:
         check_cut_card(transition)
 
 
@@ -62,21 +62,21 @@ def coup_seen(transition: Transition, event: CoupSeen) -> None:
 
 def _begin(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> Coup:
     """Begin the next coup; one that began with a card carried over by order is sight's next."""
-    before = transition.coup
-    transition.shoe = transition.shoe._replace(sight=event.coup)
+    before = transition.table.coup
+    transition.table.shoe = transition.table.shoe._replace(sight=event.coup)
     if before is not None and before.carried and not before.sight:
         coup = before._replace(sight=event.coup)
         transition.table.set_coup(coup)
         return coup
     transition.pass_table_deadlines((Deadline.NEXT_CARD,))
-    if transition.shoe.burning:
-        end_burn(transition, transition.shoe)
+    if transition.table.shoe.burning:
+        end_burn(transition, transition.table.shoe)
     coup = begin(transition, (DealtCard(cards[0].order, cards[0].out_at),))
     unseen = coup.unseen
     if before is not None and before.unseen:
         # A card that left while those hands lay may have done so when something passed unseen.
         unseen |= cards[0].out_at < (before.cleared_at or transition.at)
-    transition.coup = begun = coup._replace(sight=event.coup, cards=(), unseen=unseen)
+    transition.table.coup = begun = coup._replace(sight=event.coup, cards=(), unseen=unseen)
     return begun
 
 
@@ -87,7 +87,7 @@ def _replace(
     coup = _with_cards(transition, before, event, cards)
     if coup == before:
         return
-    missed = transition.shoe.missed
+    missed = transition.table.shoe.missed
     if _left_since(before, coup):
         transition.pass_table_deadlines((Deadline.NEXT_CARD,))
         before = transition.pass_coup_deadlines(before, (Deadline.NEXT_CARD,))
@@ -107,7 +107,7 @@ def _replace(
         transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
         transition.pass_table_deadlines((Deadline.SETTLEMENT,))
     fewer = len(coup.cards) < len(before.cards)
-    if not before.cards or fewer or transition.shoe.missed != missed:
+    if not before.cards or fewer or transition.table.shoe.missed != missed:
         transition.report_shoe()
 
 
@@ -115,7 +115,7 @@ def _with_cards(
     transition: Transition, before: Coup, event: CoupSeen, cards: Sequence[SeenCard]
 ) -> Coup:
     """Return the coup with these cards, and with the orders about those it had."""
-    at, gate = event.at, transition.rules.confidence_gate
+    at, gate = event.at, transition.table.rules.confidence_gate
     present = [card for card in cards if card.life is not Life.RETURNED]
     partners, left = _partners(before.cards, present)
     dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
@@ -306,10 +306,10 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
     While a shoe is burning, those that lie in no slot; and where nobody said so, the first cards of
     a shoe where they were laid aside, the first one open.
     """
-    table, shoe, cards = transition.table, transition.shoe, event.cards
+    table, shoe, cards = transition.table, transition.table.shoe, event.cards
     coup = table.coup
     other = bool(table.done) or (coup is not None and coup.sight != event.coup)
-    burns = transition.rules.burn.kind is not BurnKind.NONE
+    burns = transition.table.rules.burn.kind is not BurnKind.NONE
     if not cards or not burns or (other and shoe.burn_sight != event.coup):
         return 0
     if other and table.coup_of_sight(event.coup) is None:
@@ -334,7 +334,11 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
 
 def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> None:
     """Put these cards in place of those of the burn that sight counted as this coup."""
-    shoe, coup, gate = transition.shoe, transition.coup, transition.rules.confidence_gate
+    shoe, coup, gate = (
+        transition.table.shoe,
+        transition.table.coup,
+        transition.table.rules.confidence_gate,
+    )
     was = burn = Coup(0, event.at, event.at)
     first = min((card.order for card in event.cards), default=0)
     earlier = tuple(card for card in shoe.burned if card.order < first)
@@ -346,13 +350,13 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)
         was, before = coup, (*before, *coup.cards)
-        transition.coup = coup = None
+        transition.table.coup = coup = None
     elif after == before:
         return
     burned = (*earlier, *after)
-    due = burn_due(transition.rules.burn, burned[0].face if burned else None)
+    due = burn_due(transition.table.rules.burn, burned[0].face if burned else None)
     burning = shoe.burning or (coup is None and not shoe.burn_sight)
-    transition.shoe = transition.shoe._replace(
+    transition.table.shoe = transition.table.shoe._replace(
         burning=burning,
         burned=burned,
         burn_due=due,
@@ -387,7 +391,7 @@ def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -
     same = before.first == after.first and before.back == after.back
     if same and len(cards.old) == len(cards.new) and all(map(_counts_as, cards.old, cards.new)):
         return
-    shoe, coups = transition.shoe, transition.table.latest
+    shoe, coups = transition.table.shoe, transition.table.latest
     others = [card for card in shoe.burned if card not in cards.new]
     others += [card for coup in coups for card in coup.cards if coup.number != after.number]
     returned = [order for coup in coups for order in coup.back if coup.number != after.number]
@@ -396,7 +400,7 @@ def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -
     orders = [card.order for card in (*others, *cards.new)] + [*returned, *after.back]
     last = max(orders, default=coups[0].first - 1 if coups else 0)
     if out != had or back != had_back or last != shoe.last:
-        transition.shoe = shoe._replace(
+        transition.table.shoe = shoe._replace(
             last=last,
             out=shoe.out + out - had,
             back=shoe.back + back - had_back,
@@ -420,7 +424,7 @@ def _report_cards(transition: Transition, number: int, cards: _Changed) -> None:
     old = {card.order: card for card in cards.old if card.order > 0 and card not in cards.new}
     new = {card.order: card for card in cards.new if card.order > 0 and card not in cards.old}
     for order in sorted(old.keys() - new.keys()):
-        elsewhere = any(card.order == order for card in transition.shoe.burned)
+        elsewhere = any(card.order == order for card in transition.table.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:
             transition.report_card("withdrawn", number, old[order])
     for order in sorted(new):

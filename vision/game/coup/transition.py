@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from vision.game.cards import Card, Rank
 from vision.game.commands import Command
@@ -164,6 +165,8 @@ class Transition:
         faults = find(FaultContext(coup, layout, table.rules, self.at, table.shoe.surplus))
         if coup.entered is not None:
             faults += entered_faults(coup, layout)
+        if not faults:
+            return ()
         if not is_sure(coup):
             faults = tuple(fault for fault in faults if not rests_on_layout(fault.key))
         if not is_doubted(coup):
@@ -263,32 +266,40 @@ def check_cut_card(transition: Transition) -> None:
         transition.add_fault(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
 
 
+class Changes(NamedTuple):
+    """Cards that are there no longer, and those that took their place."""
+
+    old: list[DealtCard]
+    new: list[DealtCard]
+
+
+def changes(before: tuple[DealtCard, ...], after: tuple[DealtCard, ...]) -> Changes:
+    """Return what differs between the cards of before and after."""
+    old = [card for card in before if card not in after]
+    return Changes(old, [card for card in after if card not in before])
+
+
 def recount(
     transition: Transition,
     coup: Coup | None,
-    before: tuple[DealtCard, ...],
-    after: tuple[DealtCard, ...],
+    changed: Changes,
     *,
     show: HandLayout | bool = True,
 ) -> None:
-    """Count the faces of cards that took the place of others, of a coup or of the burn (`None`).
+    """Count the faces of cards that changed, of a coup or of the burn (`None`).
 
     Evaluate that coup, as it is now (`show`: see `evaluate`), and others that this concerns.
     """
-    faces = [
-        [card.face for card in cards if card.marks.fate != "carried"] for cards in (before, after)
-    ]
-    changed = faces[0] != faces[1]
-    concerned = _count(transition, *faces) if changed else frozenset()
+    old, new = ([c.face for c in cards if c.marks.fate != "carried"] for cards in changed)
+    concerned = frozenset() if old == new else _count(transition, old, new)
     if coup is not None:
         transition.evaluate(coup, show=show)
     for other in concerned:
         where = transition.table.coup_of(other)
         if where is not None and (coup is None or where.number != coup.number):
             transition.evaluate(where)
-    if changed:
-        cards = after if coup is None else coup.cards
-        _check_order(transition, min([card.order for card in cards], default=0))
+    if old != new:
+        _check_order(transition, min([card.order for cards in changed for card in cards]))
 
 
 def _count(

@@ -35,7 +35,7 @@ from vision.game.coup.state import (
     Undo,
     lay_out,
 )
-from vision.game.coup.transition import Transition, recount
+from vision.game.coup.transition import Transition, changes, recount
 from vision.game.events import Role
 from vision.game.fold.shoe import begin
 from vision.game.outputs import AlertChanged
@@ -163,7 +163,7 @@ def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
     coup = coup.with_card(card)
     transition.table.set_coup(coup)
     transition.report_card("keyed", coup.number, card)
-    recount(transition, coup, before, coup.cards)
+    recount(transition, coup, changes(before, coup.cards))
 
 
 def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
@@ -279,7 +279,7 @@ def _take_back(transition: Transition, coup: Coup, last: Undo) -> None:
         alerts=_reopened(transition, coup, last),
     )
     transition.table.set_coup(coup)
-    recount(transition, coup, before, cards)
+    recount(transition, coup, changes(before, cards))
 
 
 def _with_orders_of(before: Marks, card: DealtCard) -> Marks:

@@ -13,11 +13,10 @@ has one that began with a card carried over by order until sight begins one too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from vision.game.coup.fault_table import KINDS
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Marks
-from vision.game.coup.transition import Transition, check_cut_card, recount
+from vision.game.coup.transition import Changes, Transition, changes, check_cut_card, recount
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
 from vision.game.fold.shoe import (
     begin,
@@ -96,11 +95,11 @@ def _replace(
         coup = take_ahead(transition, coup)
     gone = coup.cleared_at is not None and before.cleared_at is None and coup.over_at is None
     transition.table.set_coup(coup)
-    changed = _Changed(before.cards, coup.cards)
+    changed = changes(before.cards, coup.cards)
     _count(transition, before, coup, changed)
     _report_cards(transition, coup.number, changed)
     show = coup.cleared_at is None and transition.lay_out(before.cards)
-    recount(transition, coup, *changed, show=show)
+    recount(transition, coup, changed, show=show)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
     if gone:
@@ -334,12 +333,9 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
 
 def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> None:
     """Put these cards in place of those of the burn that sight counted as this coup."""
-    shoe, coup, gate = (
-        transition.table.shoe,
-        transition.table.coup,
-        transition.table.rules.confidence_gate,
-    )
-    was = burn = Coup(0, event.at, event.at)
+    table = transition.table
+    shoe, coup, gate = table.shoe, table.coup, table.rules.confidence_gate
+    was = Coup(0, event.at, event.at)
     first = min((card.order for card in event.cards), default=0)
     earlier = tuple(card for card in shoe.burned if card.order < first)
     before = shoe.burned[len(earlier) :]
@@ -350,23 +346,23 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)
         was, before = coup, (*before, *coup.cards)
-        transition.table.coup = coup = None
+        table.coup = coup = None
     elif after == before:
         return
     burned = (*earlier, *after)
-    due = burn_due(transition.table.rules.burn, burned[0].face if burned else None)
+    due = burn_due(table.rules.burn, burned[0].face if burned else None)
     burning = shoe.burning or (coup is None and not shoe.burn_sight)
-    transition.table.shoe = transition.table.shoe._replace(
+    table.shoe = table.shoe._replace(
         burning=burning,
         burned=burned,
         burn_due=due,
         burn_sight=event.coup,
         sight=max(shoe.sight, event.coup),
     )
-    changed = _Changed(before, after)
-    _count(transition, was, burn, changed)
+    burn, changed = Coup(0, event.at, event.at, cards=after), changes(before, after)
+    _count(transition, was._replace(cards=before), burn, changed)
     _report_cards(transition, 0, changed)
-    recount(transition, None, *changed)
+    recount(transition, None, changed)
     if not burning:
         judge_burn(transition)
     transition.report_shoe()
@@ -375,29 +371,22 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
 # --- what both have in common ---------------------------------------------------------------------
 
 
-class _Changed(NamedTuple):
-    """Cards that took the place of others."""
-
-    old: tuple[DealtCard, ...]
-    new: tuple[DealtCard, ...]
-
-
-def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -> None:
+def _count(transition: Transition, before: Coup, after: Coup, changed: Changes) -> None:
     """Count the cards that are out of the shoe.
 
     A coup with a card more shares a number with the next one until that is told of anew: a number
     counts once.
     """
     same = before.first == after.first and before.back == after.back
-    if same and len(cards.old) == len(cards.new) and all(map(_counts_as, cards.old, cards.new)):
+    if same and _numbers(changed.old) == _numbers(changed.new):
         return
     shoe, coups = transition.table.shoe, transition.table.latest
-    others = [card for card in shoe.burned if card not in cards.new]
+    others = [card for card in shoe.burned if card not in after.cards]
     others += [card for coup in coups for card in coup.cards if coup.number != after.number]
     returned = [order for coup in coups for order in coup.back if coup.number != after.number]
-    out, back = _tally([*others, *cards.new], [*returned, *after.back])
-    had, had_back = _tally([*others, *cards.old], [*returned, *before.back])
-    orders = [card.order for card in (*others, *cards.new)] + [*returned, *after.back]
+    out, back = _tally([*others, *after.cards], [*returned, *after.back])
+    had, had_back = _tally([*others, *before.cards], [*returned, *before.back])
+    orders = [card.order for card in (*others, *after.cards)] + [*returned, *after.back]
     last = max(orders, default=coups[0].first - 1 if coups else 0)
     if out != had or back != had_back or last != shoe.last:
         transition.table.shoe = shoe._replace(
@@ -408,9 +397,9 @@ def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -
         )
 
 
-def _counts_as(card: DealtCard, other: DealtCard) -> bool:
-    """Whether as many are out of the shoe with the one card as with the other."""
-    return card is other or (card.order, card.marks.fate) == (other.order, other.marks.fate)
+def _numbers(cards: Iterable[DealtCard]) -> list[tuple[int, str]]:
+    """Return what of cards decides how many are out of the shoe."""
+    return [(card.order, card.marks.fate) for card in cards]
 
 
 def _tally(cards: Iterable[DealtCard], back: Iterable[int]) -> tuple[int, int]:
@@ -419,10 +408,9 @@ def _tally(cards: Iterable[DealtCard], back: Iterable[int]) -> tuple[int, int]:
     return len(seen), len(set(back) - seen)
 
 
-def _report_cards(transition: Transition, number: int, cards: _Changed) -> None:
+def _report_cards(transition: Transition, number: int, changed: Changes) -> None:
     """Report to surveillance what is another thing now of each card, by its order."""
-    old = {card.order: card for card in cards.old if card.order > 0 and card not in cards.new}
-    new = {card.order: card for card in cards.new if card.order > 0 and card not in cards.old}
+    old, new = ({card.order: card for card in side if card.order > 0} for side in changed)
     for order in sorted(old.keys() - new.keys()):
         elsewhere = any(card.order == order for card in transition.table.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vision.game.events import Started
 from vision.game.outcome import outcome_of_result
@@ -280,7 +280,8 @@ def snake(name: str) -> str:
 
 def _fields(output: object, *without: str) -> Content:
     """Return the fields of an output under their own names, which are those of the contract."""
-    return {name: to_json(getattr(output, name)) for name in _names(type(output), without)}
+    kind: Any = type(output)
+    return {name: to_json(getattr(output, name)) for name in _names(kind, without)}
 
 
 @cache

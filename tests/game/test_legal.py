@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -80,7 +81,7 @@ class House(Dealer):
         self.rng.shuffle(self.shoe)
         self.order = 0
         self.sight.begin_shoe()
-        self.table = self.table._replace(shoe=NO_SHOE, coup=None, done=())
+        self.table = replace(self.table, shoe=NO_SHOE, coup=None, done=())
         self.said, self.events = [], []
 
     def clear(self) -> None:

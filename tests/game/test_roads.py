@@ -13,8 +13,8 @@ from vision.game.events import Winner
 from vision.game.outcome import outcome_of
 from vision.game.roads import (
     Derived,
-    Grid,
     Mark,
+    Road,
     RoadCoup,
     Roads,
     derived_mark,
@@ -36,9 +36,19 @@ def letters_of(marks: tuple[Mark | None, ...]) -> str:
     return "".join(mark.value[0].upper() if mark else "-" for mark in marks)
 
 
+def shown(road: Road) -> tuple[Mark, ...]:
+    """Return the marks of a derived road."""
+    return tuple(Mark(cell["mark"]) for cell in road.cells)
+
+
+def ties_of(roads: Roads) -> list[int]:
+    """Return the ties of each cell of the big road."""
+    return [cell["ties"] for cell in roads.big.cells]
+
+
 def marks_of(letters: str) -> tuple[str, ...]:
     """Return the three derived roads of a history as letters."""
-    return tuple(letters_of(road.marks) for road in roads_of(history(letters)).derived)
+    return tuple(letters_of(shown(road)) for road in roads_of(history(letters)).derived)
 
 
 def ask(letters: str, side: Winner) -> str:
@@ -49,14 +59,12 @@ def ask(letters: str, side: Winner) -> str:
 def drawn(letters: str, rows: int = 6) -> list[str]:
     """Draw the big road as text: B, P, a dot for an empty cell, no blanks at the right."""
     roads = roads_of(history(letters), rows)
-    where = dict(zip(roads.grid.cells, roads.big, strict=True))
+    where = dict(zip(roads.big.places, roads.big.cells, strict=True))
     columns = max(column for column, _ in where) + 1
     lines = []
     for row in range(rows):
         cells = ((column, row) for column in range(columns))
-        lines.append(
-            "".join(where[c].winner.value[0].upper() if c in where else "." for c in cells)
-        )
+        lines.append("".join(where[c]["winner"][0].upper() if c in where else "." for c in cells))
     return [line.rstrip(".") for line in lines]
 
 
@@ -155,8 +163,8 @@ def test_ask_the_road_answers_are_complementary(letters: str) -> None:
         if left and right:
             assert {left, right} == set(Mark)
         for letter, told in (("B", left), ("P", right)):
-            after = roads_of(history(letters + letter)).derived[index].marks
-            assert after == roads.derived[index].marks + ((told,) if told else ())
+            after = roads_of(history(letters + letter)).derived[index]
+            assert shown(after) == shown(roads.derived[index]) + ((told,) if told else ())
 
 
 def test_derived_mark_first_marks() -> None:
@@ -215,7 +223,7 @@ def test_big_road_layout_drawn_by_hand(letters: str, rows: int, board: list[str]
 @given(st.text("BP", min_size=1, max_size=120), st.integers(1, 7))
 def test_big_road_layout_never_collides(letters: str, rows: int) -> None:
     """No two entries share a cell, and none lies outside the rows."""
-    cells = roads_of(history(letters), rows).grid.cells
+    cells = roads_of(history(letters), rows).big.places
     assert len(set(cells)) == len(cells) == len(letters)
     assert all(0 <= row < rows and column >= 0 for column, row in cells)
 
@@ -223,7 +231,7 @@ def test_big_road_layout_never_collides(letters: str, rows: int) -> None:
 def test_big_road_ties_lie_on_the_last_entry() -> None:
     """Ties after a decision are counted on its cell and change nothing else."""
     roads = roads_of(history("BTTPPTB"))
-    assert roads.ties == (2, 0, 1, 0)
+    assert ties_of(roads) == [2, 0, 1, 0]
     assert roads.leading_ties == 0
     assert roads.streaks == (1, 2, 1)
 
@@ -231,18 +239,18 @@ def test_big_road_ties_lie_on_the_last_entry() -> None:
 def test_big_road_leading_ties_wait_for_the_first_entry() -> None:
     """Ties before the first decision are counted apart and drawn on the first cell."""
     waiting = roads_of(history("TT"))
-    assert (waiting.leading_ties, waiting.ties, waiting.big) == (2, (), ())
-    assert waiting.coups == history("TT")
-    assert roads_of(history("TTBT")).ties == (3,)
-    assert roads_of(history("TTBPT")).ties == (2, 1)
+    assert (waiting.leading_ties, waiting.big.cells) == (2, ())
+    assert [bead["winner"] for bead in waiting.beads] == ["egalite"] * 2
+    assert ties_of(roads_of(history("TTBT"))) == [3]
+    assert ties_of(roads_of(history("TTBPT"))) == [2, 1]
 
 
 def test_derived_road_layout_turns_like_the_big_road() -> None:
     """Seven equal marks make a tail; a mark of the other colour starts a column."""
     roads = roads_of(history("B" * 8 + "P" * 9 + "B"))
     road = roads.derived[0]
-    assert letters_of(road.marks) == "RRRRRRR" + "B" + "B"
-    assert road.grid.cells == (
+    assert letters_of(shown(road)) == "RRRRRRR" + "B" + "B"
+    assert road.places == (
         *((0, row) for row in range(6)),
         (1, 5),
         (1, 0),
@@ -253,7 +261,7 @@ def test_derived_road_layout_turns_like_the_big_road() -> None:
 def test_grid_again_on_an_empty_road_has_nothing_to_follow() -> None:
     """A streak cannot go on before it began."""
     with pytest.raises(IndexError):
-        Grid().again()
+        Road().add({}, repeats=True)
 
 
 def test_counts_count_everything_once() -> None:
@@ -286,7 +294,7 @@ def test_road_coup_of_two_hands() -> None:
 
 def test_payload_of_a_new_shoe_is_empty_but_complete() -> None:
     """Before the first coup every part is there, with nothing in it."""
-    payload = roads_payload(Roads())
+    payload = roads_payload(empty_roads())
     assert payload == roads_payload(empty_roads())
     assert payload["rows"] == 6
     assert payload["leading_ties"] == 0
@@ -351,5 +359,5 @@ def test_roads_rebuilt_equal_roads_kept() -> None:
 
 def test_derived_road_layout_has_the_rows_of_the_board() -> None:
     """On a board of three rows the derived roads turn after three marks too."""
-    cells = roads_of(history("B" * 8 + "P" * 6), 3).derived[0].grid.cells
+    cells = roads_of(history("B" * 8 + "P" * 6), 3).derived[0].places
     assert cells == ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2))

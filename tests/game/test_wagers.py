@@ -5,30 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vision.config.profiles import load_profile, profile_names
-from vision.game.cards import DECK, parse_cards
+from vision.config.profiles import load_profile
+from vision.game.cards import parse_cards
 from vision.game.events import Winner
 from vision.game.outcome import Outcome, outcome_of, outcome_of_result
 from vision.game.outputs import CoupResult, Hand, ResultState
 from vision.game.wagers import (
     EGALITES,
     Bet,
-    Betting,
     Commission,
-    IllegalWagersError,
     Offer,
-    Result,
-    Rounding,
-    Settlement,
-    Wager,
     WinningWager,
     odds_text,
     parse_odds,
-    refusals,
-    settle,
     winning_wagers,
     wins,
 )
@@ -45,19 +35,6 @@ def coup(text: str) -> Outcome:
     """Build an outcome from two hands, Punto first, as in `9s 4h 2d / 7d Kc`."""
     punto, banco = (parse_cards(hand) for hand in text.split("/"))
     return outcome_of(punto, banco)
-
-
-def wager(bet: Bet, stake: str = "10", player: str = "") -> Wager:
-    """Build a wager."""
-    return Wager(bet, Fraction(stake), player)
-
-
-def profit(outcome: Outcome, bet: Bet, betting: Betting, stake: str = "10") -> Fraction:
-    """Settle one wager by itself, beside whatever it needs, and return the profit."""
-    offer = betting.offer(bet)
-    assert offer is not None
-    beside = [wager(need) for need in offer.needs[:1]]
-    return settle(outcome, [wager(bet, stake), *beside], betting)[0].profit
 
 
 BANCO_7_5 = coup("9s 4h 2d / 7d Kc")
@@ -170,204 +147,6 @@ def test_outcome_of_a_told_result() -> None:
     assert outcome_of_result(result(None)) is None
     level = result(Winner.EGALITE)._replace(egalite_points=8, three_giving_eight=True)
     assert outcome_of_result(level) == Outcome(Winner.EGALITE, 8, True, True, True, True)
-
-
-@pytest.mark.parametrize(
-    ("betting", "bet", "outcome", "gain"),
-    [
-        (PUNTO_BANCO, Bet.BANCO, BANCO_7_5, "9.5"),
-        (PUNTO_BANCO, Bet.BANCO, PUNTO_8, "-10"),
-        (PUNTO_BANCO, Bet.BANCO, EGALITE_6, "0"),
-        (PUNTO_BANCO, Bet.PUNTO, PUNTO_8, "10"),
-        (PUNTO_BANCO, Bet.PUNTO, EGALITE_6, "0"),
-        (PUNTO_BANCO, Bet.EGALITE, EGALITE_6, "90"),
-        (PUNTO_BANCO, Bet.EGALITE, PUNTO_8, "-10"),
-        (PUNTO_BANCO, Bet.EGALITE_6, EGALITE_6, "450"),
-        (PUNTO_BANCO, Bet.EGALITE_7, EGALITE_6, "-10"),
-        (PUNTO_BANCO, Bet.THREE_GIVING_EIGHT, THREE_GIVING_EIGHT, "1800"),
-        (UR_WAY, Bet.PUNTO_PAIR, PAIRS, "110"),
-        (UR_WAY, Bet.BANCO_PAIR, BANCO_7_5, "-10"),
-        (COMMISSION, Bet.BANCO, BANCO_7_5, "9.5"),
-        (COMMISSION, Bet.EGALITE, EGALITE_6, "80"),
-        (SIX_OR_EIGHT, Bet.BANCO_PAIR, PAIRS, "110"),
-        (HOUSE, Bet.EITHER_PAIR, PAIRS, "50"),
-    ],
-)
-def test_settle_pays_what_the_sheet_says(
-    betting: Betting, bet: Bet, outcome: Outcome, gain: str
-) -> None:
-    """Each bet gains or loses exactly what its sheet says."""
-    assert profit(outcome, bet, betting) == Fraction(gain)
-
-
-@pytest.mark.parametrize("share", ["0.02", "0.05", "0.1"])
-@pytest.mark.parametrize("bet", [Bet.BANCO, Bet.PUNTO])
-def test_double_chance_pays_the_agreed_percentage(bet: Bet, share: str) -> None:
-    """On an Egalite the stake comes back with the percentage on top; only then."""
-    agreed = {"Ann": Fraction(share)}
-    (tie,) = settle(EGALITE_6, [wager(bet, player="Ann")], DOUBLE_CHANCE, agreed)
-    assert tie.result is Result.DOUBLE_CHANCE
-    assert tie.profit == 10 * Fraction(share)
-    assert tie.returned == 10 + 10 * Fraction(share)
-    (lost,) = settle(
-        PUNTO_8 if bet is Bet.BANCO else BANCO_7_5,
-        [wager(bet, player="Ann")],
-        DOUBLE_CHANCE,
-        agreed,
-    )
-    assert lost.result is Result.LOST
-    assert lost.returned == 0
-
-
-def test_settle_tells_result_and_commission() -> None:
-    """A settlement says what became of the wager, and what the house kept of the win."""
-    won, tie = (
-        settle(one, [wager(Bet.BANCO, "7")], COMMISSION)[0] for one in (BANCO_7_5, EGALITE_6)
-    )
-    assert won == Settlement(wager(Bet.BANCO, "7"), Result.WON, Fraction("6.65"), Fraction("0.35"))
-    assert won.returned == Fraction("13.65")
-    assert tie == Settlement(wager(Bet.BANCO, "7"), Result.STAND_OFF, Fraction(0), Fraction(0))
-
-
-@pytest.mark.parametrize(
-    ("rounding", "win", "kept"),
-    [
-        (Rounding.EXACT, "7", "0.35"),
-        (Rounding.DOWN, "7", "0"),
-        (Rounding.UP, "7", "0.5"),
-        (Rounding.NEAREST, "7", "0.5"),
-        (Rounding.NEAREST, "5", "0.5"),
-        (Rounding.NEAREST, "4", "0"),
-        (Rounding.DOWN, "10", "0.5"),
-        (Rounding.UP, "10", "0.5"),
-        (Rounding.DOWN, "39", "1.5"),
-        (Rounding.UP, "31", "2"),
-    ],
-)
-def test_commission_rounding(rounding: Rounding, win: str, kept: str) -> None:
-    """Five per cent in units of 0.50: down, up, or nearest with halves up."""
-    commission = Commission(Fraction(5, 100), rounding, Fraction(1, 2))
-    assert commission.on(Fraction(win)) == Fraction(kept)
-
-
-def test_commission_unit_is_one_unless_told() -> None:
-    """Rounding without a unit is to whole money."""
-    assert Commission(Fraction(5, 100), Rounding.UP).on(Fraction(10)) == 1
-
-
-ILLEGAL = [
-    ([(Bet.BANCO, "5"), (Bet.PUNTO, "5")], PUNTO_BANCO, "Banco and Punto together"),
-    ([(Bet.EGALITE_4, "5")], PUNTO_BANCO, "must be accompanied by a wager on banco or punto"),
-    ([(Bet.EGALITE_4, "5"), (Bet.EGALITE, "5")], PUNTO_BANCO, "Individual Egalite 4 must be"),
-    ([(Bet.EGALITE_4, "5")], UR_WAY, "accompanied by a wager on banco or punto or egalite"),
-    ([(Bet.PUNTO_PAIR, "5")], PUNTO_BANCO, "punto_pair is not offered at this table"),
-    ([(Bet.BANCO, "0")], PUNTO_BANCO, "a stake of 0 on banco"),
-    ([(Bet.BANCO, "-1")], PUNTO_BANCO, "a stake of -1 on banco"),
-    ([(Bet.BANCO, "4")], HOUSE, "4 on Banco is under the minimum of 5"),
-    ([(Bet.BANCO, "1001")], HOUSE, "1001 on Banco is over the maximum of 1000"),
-    ([(Bet.BANCO, "600"), (Bet.BANCO, "600")], HOUSE, "1200 on Banco is over the maximum"),
-]
-
-
-@pytest.mark.parametrize(("placed", "betting", "words"), ILLEGAL, ids=[i[2] for i in ILLEGAL])
-def test_settle_refuses_what_the_sheet_refuses(
-    placed: list[tuple[Bet, str]], betting: Betting, words: str
-) -> None:
-    """An illegal combination is refused in words, and nothing is settled."""
-    with pytest.raises(IllegalWagersError, match=words):
-        settle(BANCO_7_5, [wager(bet, stake) for bet, stake in placed], betting)
-
-
-@pytest.mark.parametrize(
-    ("placed", "betting"),
-    [
-        ([(Bet.EGALITE_4, "5"), (Bet.BANCO, "5")], PUNTO_BANCO),
-        ([(Bet.EGALITE_4, "5"), (Bet.PUNTO, "5")], PUNTO_BANCO),
-        ([(Bet.EGALITE_4, "5"), (Bet.EGALITE, "5")], UR_WAY),
-        ([(Bet.EGALITE, "5")], PUNTO_BANCO),
-        ([(Bet.THREE_GIVING_EIGHT, "5")], PUNTO_BANCO),
-        ([(Bet.PUNTO_PAIR, "5"), (Bet.BANCO_PAIR, "5")], UR_WAY),
-        ([(Bet.BANCO, "5"), (Bet.PUNTO, "1000")], HOUSE),
-        ([(Bet.EGALITE, "2.5")], HOUSE),
-        ([(Bet.BANCO, "1"), (Bet.BANCO, "4")], HOUSE),
-    ],
-)
-def test_refusals_none_for_legal_wagers(placed: list[tuple[Bet, str]], betting: Betting) -> None:
-    """What the sheet allows is not refused; limits hold at their ends."""
-    assert refusals([wager(bet, stake) for bet, stake in placed], betting) == ()
-
-
-def test_refusals_are_per_player() -> None:
-    """One player's wager qualifies nobody else, and opposite players may oppose."""
-    placed = [
-        wager(Bet.BANCO, player="Ann"),
-        wager(Bet.PUNTO, player="Ben"),
-        wager(Bet.EGALITE_1, player="Cid"),
-    ]
-    assert refusals(placed, PUNTO_BANCO) == (
-        "Cid: Individual Egalite 1 must be accompanied by a wager on banco or punto",
-    )
-
-
-def test_refusals_tell_every_reason() -> None:
-    """All reasons are told at once, also in the error's words."""
-    placed = [wager(Bet.BANCO), wager(Bet.PUNTO), wager(Bet.EITHER_PAIR)]
-    assert refusals(placed, PUNTO_BANCO) == (
-        "Banco and Punto together; a player may wager on one of them only",
-        "either_pair is not offered at this table",
-    )
-    assert refusals([wager(Bet.PUNTO, "0", "Ann")], PUNTO_BANCO) == (
-        "Ann: a stake of 0 on punto",
-        "Ann: 0 on Punto is under the minimum of 1",
-    )
-    with pytest.raises(IllegalWagersError) as caught:
-        settle(BANCO_7_5, placed, PUNTO_BANCO)
-    assert str(caught.value) == "; ".join(caught.value.refusals)
-    assert caught.value.refusals == refusals(placed, PUNTO_BANCO)
-
-
-@pytest.mark.parametrize(
-    ("bet", "agreed", "betting", "words"),
-    [
-        (
-            Bet.BANCO,
-            None,
-            DOUBLE_CHANCE,
-            "no percentage agreed for Double Chance; agree one of 2 %",
-        ),
-        (Bet.PUNTO, "0.019", DOUBLE_CHANCE, "Double Chance at 1.9 % is outside 2 % to 10 %"),
-        (Bet.BANCO, "0.11", DOUBLE_CHANCE, "Double Chance at 11 % is outside 2 % to 10 %"),
-        (Bet.EGALITE, "0.11", DOUBLE_CHANCE, "Double Chance at 11 % is outside"),
-        (Bet.BANCO, "0.05", PUNTO_BANCO, "no Double Chance is played at this table"),
-    ],
-)
-def test_refusals_of_double_chance_percentages(
-    bet: Bet, agreed: str | None, betting: Betting, words: str
-) -> None:
-    """The percentage is agreed beforehand, within 2 to 10, and only where it is played."""
-    shares = {"Ann": Fraction(agreed)} if agreed else {}
-    (reason,) = refusals([wager(bet, player="Ann")], betting, shares)
-    assert reason.startswith(f"Ann: {words}")
-
-
-def test_double_chance_percentage_not_needed_for_side_bets() -> None:
-    """A player without a Banco or Punto bet need not agree on a percentage."""
-    assert refusals([wager(Bet.EGALITE)], DOUBLE_CHANCE) == ()
-
-
-@given(st.lists(st.sampled_from(DECK), min_size=4, max_size=6), st.sampled_from(profile_names()))
-def test_settlement_and_winning_wagers_agree(cards: list[object], name: str) -> None:
-    """A bet gains at any coup exactly where the result message lists it."""
-    hands = tuple(cards)
-    outcome = outcome_of((*hands[0:4:2], *hands[4:5]), (*hands[1:4:2], *hands[5:6]))  # type: ignore[arg-type]
-    betting = load_profile(name).betting
-    agreed = {"": Fraction(1, 20)} if betting.double_chance else {}
-    listed = {paid.bet for paid in winning_wagers(outcome, betting)}
-    for offer in betting.offers:
-        placed = [wager(offer.bet), *(wager(need) for need in offer.needs[:1])]
-        settled = settle(outcome, placed, betting, agreed)[0]
-        assert (settled.profit > 0) == (offer.bet in listed)
-        assert settled.returned >= 0
 
 
 def test_winning_wagers_carry_names_and_odds() -> None:

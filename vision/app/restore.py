@@ -205,7 +205,7 @@ def ended_cards(table: Table) -> frozenset[int]:
     coup = table.coup
     if coup is None or coup.result is None:
         return frozenset()
-    return frozenset(card.order for card in lay_out(coup, table.rules).cards)
+    return frozenset(card.order for card in lay_out(coup.cards, table.rules).cards)
 
 
 def read_cards(table: Table) -> list[Card]:

@@ -8,9 +8,8 @@ on the board, dragon tails) and meaning (streaks) are separate: derived roads lo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
@@ -48,32 +47,38 @@ class RoadCoup(NamedTuple):
         return cls(coup, outcome.winner, outcome.punto_pair, outcome.banco_pair, outcome.natural)
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Where the entries of a road lie: one (column, row) each, both from 0.
+Cell = dict[str, Any]  # a cell as it is published
 
-    A streak runs down while there is a row and the cell below is free, then turns right and stays
-    on that row to its end: the dragon tail. The next streak starts at the first free cell of the
-    top row, so a tail may overhang.
+
+class Road(NamedTuple):
+    """The cells of a road as they are published: `col` and `row` from 0, and what each shows.
+
+    A streak runs down while there is a row and the cell below is free, then turns right (`turned`)
+    and stays on that row to its end: the dragon tail. The next streak starts at the first free cell
+    of the top row, so a tail may overhang.
     """
 
     rows: int = DEFAULT_ROWS
-    cells: tuple[tuple[int, int], ...] = ()
+    cells: tuple[Cell, ...] = ()
     turned: bool = False
 
-    def turn(self) -> Grid:
-        """Lay the first entry of a new streak."""
-        # The top row fills from the left without gaps.
-        column = sum(row == 0 for _, row in self.cells)
-        return replace(self, cells=(*self.cells, (column, 0)), turned=False)
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The column and row of each cell."""
+        return tuple([(cell["col"], cell["row"]) for cell in self.cells])
 
-    def again(self) -> Grid:
-        """Lay one more entry of the current streak."""
-        column, row = self.cells[-1]
-        below = (column, row + 1)
-        if self.turned or below[1] >= self.rows or below in self.cells:
-            return replace(self, cells=(*self.cells, (column + 1, row)), turned=True)
-        return replace(self, cells=(*self.cells, below))
+    def add(self, shown: Cell, *, repeats: bool) -> Road:
+        """Lay an entry that shows this: one more of the current streak, or the first of another."""
+        places, turned = self.places, False
+        if repeats:
+            column, row = places[-1]
+            turned = self.turned or row + 1 >= self.rows or (column, row + 1) in places
+            column, row = (column + 1, row) if turned else (column, row + 1)
+        else:
+            # The top row fills from the left without gaps.
+            column, row = sum([row == 0 for _, row in places]), 0
+        cell = {"col": column, "row": row, **shown}
+        return Road(self.rows, (*self.cells, cell), turned)
 
 
 def derived_mark(streaks: tuple[int, ...], distance: int) -> Mark | None:
@@ -93,70 +98,45 @@ def derived_mark(streaks: tuple[int, ...], distance: int) -> Mark | None:
     return Mark.RED if streaks[here - 1] == streaks[here - 1 - distance] else Mark.BLUE
 
 
-@dataclass(frozen=True, slots=True)
-class MarkRoad:
-    """One derived road: its marks and where they lie."""
-
-    marks: tuple[Mark, ...] = ()
-    grid: Grid = field(default_factory=Grid)
-
-    def add(self, mark: Mark | None) -> MarkRoad:
-        """Append a mark; equal marks run down, another colour starts a column."""
-        if mark is None:
-            return self
-        same = bool(self.marks) and self.marks[-1] is mark
-        return MarkRoad((*self.marks, mark), self.grid.again() if same else self.grid.turn())
-
-    def cell(self, index: int) -> dict[str, object]:
-        """Return a mark as it is published."""
-        column, row = self.grid.cells[index]
-        return {"col": column, "row": row, "mark": self.marks[index].value}
-
-
-@dataclass(frozen=True, slots=True)
-class Roads:
+class Roads(NamedTuple):
     """Everything a results board draws of the coups so far.
 
-    `big` holds the coups that somebody won, `ties` how many Egalites followed each (those before
-    the first decision wait in `leading_ties` and are drawn on the first entry when it comes).
+    `beads` are the cells of the bead plate, one for each coup. `big` holds the coups that somebody
+    won, each with how many `ties` (Egalites) followed it; those before the first decision wait in
+    `leading_ties` and are drawn on the first entry when it comes.
     """
 
-    rows: int = DEFAULT_ROWS
-    coups: tuple[RoadCoup, ...] = ()
+    rows: int
+    big: Road
+    derived: tuple[Road, ...]
+    beads: tuple[Cell, ...] = ()
     leading_ties: int = 0
-    big: tuple[RoadCoup, ...] = ()
-    ties: tuple[int, ...] = ()
-    grid: Grid = field(default_factory=Grid)
     streaks: tuple[int, ...] = ()
-    derived: tuple[MarkRoad, ...] = (MarkRoad(), MarkRoad(), MarkRoad())
 
     def add(self, coup: RoadCoup) -> Roads:
         """Return the roads with one more confirmed coup."""
-        coups = (*self.coups, coup)
+        shown = {**coup._asdict(), "winner": coup.winner.value}
+        column, row = divmod(len(self.beads), self.rows)
+        beads = (*self.beads, {"col": column, "row": row, **shown})
         if coup.winner is not Winner.EGALITE:
-            return self._won(coup, coups)
-        if not self.big:
-            return replace(self, coups=coups, leading_ties=self.leading_ties + 1)
-        return replace(self, coups=coups, ties=(*self.ties[:-1], self.ties[-1] + 1))
-
-    def _won(self, coup: RoadCoup, coups: tuple[RoadCoup, ...]) -> Roads:
-        streaks = self._streaks_with(coup.winner)
-        repeats = len(streaks) == len(self.streaks)
-        return replace(
-            self,
-            coups=coups,
-            big=(*self.big, coup),
-            ties=(*self.ties, 0 if self.big else self.leading_ties),
-            grid=self.grid.again() if repeats else self.grid.turn(),
-            streaks=streaks,
-            derived=tuple(
-                road.add(derived_mark(streaks, distance))
-                for distance, road in enumerate(self.derived, start=1)
-            ),
-        )
+            streaks = self._streaks_with(coup.winner)
+            marks = [derived_mark(streaks, distance) for distance in range(1, 4)]
+            ties = 0 if self.big.cells else self.leading_ties
+            repeats = len(streaks) == len(self.streaks)
+            return self._replace(
+                beads=beads,
+                big=self.big.add({**shown, "ties": ties}, repeats=repeats),
+                streaks=streaks,
+                derived=tuple(map(_marked, self.derived, marks)),
+            )
+        if not self.big.cells:
+            return self._replace(beads=beads, leading_ties=self.leading_ties + 1)
+        *cells, newest = self.big.cells
+        cells.append({**newest, "ties": newest["ties"] + 1})
+        return self._replace(beads=beads, big=self.big._replace(cells=tuple(cells)))
 
     def _streaks_with(self, winner: Winner) -> tuple[int, ...]:
-        if self.big and self.big[-1].winner is winner:
+        if self.big.cells and self.big.cells[-1]["winner"] == winner:
             return (*self.streaks[:-1], self.streaks[-1] + 1)
         return (*self.streaks, 1)
 
@@ -167,28 +147,26 @@ class Roads:
 
     def counts(self) -> dict[str, int]:
         """Count the coups, what they ended as, pairs and coups with a natural."""
-        won = [coup.winner for coup in self.coups]
+        won = [bead["winner"] for bead in self.beads]
+        marks = ("punto_pair", "banco_pair", "natural")
         return {
-            "coups": len(self.coups),
-            **{winner.value: won.count(winner) for winner in Winner},
-            "punto_pair": sum([coup.punto_pair for coup in self.coups]),
-            "banco_pair": sum([coup.banco_pair for coup in self.coups]),
-            "natural": sum([coup.natural for coup in self.coups]),
+            "coups": len(self.beads),
+            **{winner.value: won.count(winner.value) for winner in Winner},
+            **{mark: sum([bead[mark] for bead in self.beads]) for mark in marks},
         }
 
-    def bead(self, index: int) -> dict[str, object]:
-        """Return a cell of the bead plate as it is published."""
-        return _shown(self.coups[index], divmod(index, self.rows))
 
-    def entry(self, index: int) -> dict[str, object]:
-        """Return a cell of the big road as it is published."""
-        return {**_shown(self.big[index], self.grid.cells[index]), "ties": self.ties[index]}
+def _marked(road: Road, mark: Mark | None) -> Road:
+    """Return a derived road with one mark more: equal ones run down, another begins a column."""
+    if mark is None:
+        return road
+    repeats = bool(road.cells) and road.cells[-1]["mark"] == mark
+    return road.add({"mark": mark.value}, repeats=repeats)
 
 
 def empty_roads(rows: int = DEFAULT_ROWS) -> Roads:
     """Return the roads of a new shoe on a board with that many rows (1 or more)."""
-    blank = MarkRoad(grid=Grid(rows))
-    return Roads(rows=rows, grid=Grid(rows), derived=(blank, blank, blank))
+    return Roads(rows, Road(rows), (Road(rows),) * len(Derived))
 
 
 def roads_of(coups: Iterable[RoadCoup], rows: int = DEFAULT_ROWS) -> Roads:
@@ -207,25 +185,12 @@ def roads_payload(roads: Roads) -> dict[str, object]:
     `red` or `blue`. `ask` has, for a next win of either side, the mark of each derived road or
     null. `counts` are over all drawn coups.
     """
-    derived = zip(Derived, roads.derived, strict=True)
     return {
         "rows": roads.rows,
         "leading_ties": roads.leading_ties,
         "ask": {side.value: roads.ask(side) for side in (Winner.BANCO, Winner.PUNTO)},
         "counts": roads.counts(),
-        "bead_plate": [roads.bead(index) for index in range(len(roads.coups))],
-        "big_road": [roads.entry(index) for index in range(len(roads.big))],
-        **{name.value: [road.cell(n) for n in range(len(road.marks))] for name, road in derived},
-    }
-
-
-def _shown(coup: RoadCoup, place: tuple[int, int]) -> dict[str, object]:
-    return {
-        "col": place[0],
-        "row": place[1],
-        "coup": coup.coup,
-        "winner": coup.winner.value,
-        "punto_pair": coup.punto_pair,
-        "banco_pair": coup.banco_pair,
-        "natural": coup.natural,
+        "bead_plate": list(roads.beads),
+        "big_road": list(roads.big.cells),
+        **{name.value: list(road.cells) for name, road in zip(Derived, roads.derived, strict=True)},
     }

@@ -238,19 +238,6 @@ class DrawCheck(NamedTuple):
     due: frozenset[Slot | None]
 
 
-class _Hypothesis(NamedTuple):
-    """The same under one assumption about the unread faces."""
-
-    codes: tuple[str, ...]
-    hands: tuple[int, ...]
-    due: Slot | None
-
-    @property
-    def faults(self) -> int:
-        """How many of the extra cards are faults."""
-        return sum(1 for code in self.codes if code)
-
-
 # Asked at every event; two totals and up to three extra cards take some 20,000 values.
 @lru_cache(maxsize=1 << 16)
 def check_draws(
@@ -258,20 +245,22 @@ def check_draws(
 ) -> DrawCheck:
     """Return what the tableau says of the extra cards, given the two-card totals."""
     hypotheses = list(_hypotheses(tableau, punto, banco, extras))
-    fewest = min(tried.faults for tried in hypotheses)
-    believed = [tried for tried in hypotheses if tried.faults == fewest]
+    faults = [sum(map(bool, tried.codes)) for tried in hypotheses]
+    believed = [t for t, found in zip(hypotheses, faults, strict=True) if found == min(faults)]
     first = believed[0]
     sure = tuple(
         code if all(tried.codes[i] for tried in believed) else ""
         for i, code in enumerate(first.codes)
     )
     codes = sure if any(sure) else first.codes
-    return DrawCheck(codes, first.hands, frozenset(tried.due for tried in believed))
+    return DrawCheck(
+        codes, first.hands, frozenset[Slot | None]().union(*[tried.due for tried in believed])
+    )
 
 
 def _hypotheses(
     tableau: Tableau, punto: int | None, banco: int | None, extras: tuple[ExtraCard, ...]
-) -> Iterator[_Hypothesis]:
+) -> Iterator[DrawCheck]:
     """Walk the extra cards for every value that unread totals and third cards could have."""
     unread = any(extra.points is None for extra in extras)
     for punto_total in each(punto):
@@ -282,7 +271,7 @@ def _hypotheses(
 
 def _walk(
     tableau: Tableau, totals: tuple[int, int], extras: tuple[ExtraCard, ...], third: int
-) -> _Hypothesis:
+) -> DrawCheck:
     """Compare each extra card with what was due; an unread third card of Punto counts `third`."""
     given: int | None = None
     more = [0, 0]
@@ -304,7 +293,8 @@ def _walk(
             late if code == "WRONG_HAND" and hand == BANCO else code
             for code, hand in zip(codes, hands, strict=True)
         ]
-    return _Hypothesis(tuple(codes), tuple(hands), due(tableau, *totals, (given, more[BANCO] > 0)))
+    slot = due(tableau, *totals, (given, more[BANCO] > 0))
+    return DrawCheck(tuple(codes), tuple(hands), frozenset((slot,)))
 
 
 def _code(

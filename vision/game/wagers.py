@@ -1,15 +1,14 @@
-"""The bets of the rule sheets: what each wins on, the terms of a house, and settling wagers.
+"""The bets of the rule sheets: what each wins on, and the terms of a house.
 
 Odds are to one; odds and money are exact (`Fraction`). A coup reaches this module as its outcome.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from math import ceil, floor
 
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
@@ -99,20 +98,6 @@ class Commission:
     rounding: Rounding = Rounding.EXACT
     unit: Fraction = Fraction(1)
 
-    def on(self, win: Fraction) -> Fraction:
-        """Return the commission on a win; half a unit rounds up under `nearest`."""
-        due = win * self.share
-        units = due / self.unit
-        match self.rounding:
-            case Rounding.EXACT:
-                return due
-            case Rounding.DOWN:
-                return floor(units) * self.unit
-            case Rounding.UP:
-                return ceil(units) * self.unit
-            case _:
-                return floor(units + Fraction(1, 2)) * self.unit
-
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -162,39 +147,6 @@ class Betting:
 
 
 @dataclass(frozen=True, slots=True)
-class Wager:
-    """A stake on a bet; `player` tells the wagers of several players apart."""
-
-    bet: Bet
-    stake: Fraction
-    player: str = ""
-
-
-class Result(StrEnum):
-    """What became of a wager."""
-
-    WON = "won"
-    LOST = "lost"
-    STAND_OFF = "stand-off"
-    DOUBLE_CHANCE = "double chance"
-
-
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """A settled wager: `profit` is what the player gains (negative: loses), less commission."""
-
-    wager: Wager
-    result: Result
-    profit: Fraction
-    commission: Fraction = Fraction(0)
-
-    @property
-    def returned(self) -> Fraction:
-        """What the player takes from the table: stake and profit, or nothing."""
-        return self.wager.stake + self.profit
-
-
-@dataclass(frozen=True, slots=True)
 class WinningWager:
     """A bet that a coup pays, with its terms in words, for the result message."""
 
@@ -203,125 +155,8 @@ class WinningWager:
     odds: str
 
 
-class IllegalWagersError(ValueError):
-    """Wagers that the house refuses; `refusals` holds every reason."""
-
-    def __init__(self, refusals: tuple[str, ...]) -> None:
-        super().__init__("; ".join(refusals))
-        self.refusals = refusals
-
-
-NOTHING_AGREED: Mapping[str, Fraction] = {}
-
-
-def refusals(
-    wagers: Iterable[Wager], betting: Betting, agreed: Mapping[str, Fraction] = NOTHING_AGREED
-) -> tuple[str, ...]:
-    """Return every reason to refuse the wagers; empty if all are accepted.
-
-    `agreed` holds, for each player, the share (0 to 1) agreed for Double Chance. "All wagers must
-    be within the specified minimums and maximums displayed at the table": limits hold for what one
-    player has on one bet altogether.
-    """
-    by_player: dict[str, dict[Bet, Fraction]] = {}
-    reasons = []
-    for wager in wagers:
-        if wager.stake <= 0:
-            reasons.append(
-                _of_player(wager.player, f"a stake of {wager.stake} on {wager.bet.value}")
-            )
-        stakes = by_player.setdefault(wager.player, {})
-        stakes[wager.bet] = stakes.get(wager.bet, Fraction(0)) + wager.stake
-    for player, stakes in by_player.items():
-        reasons += [_of_player(player, words) for words in _player_refusals(stakes, betting)]
-        reasons += [
-            _of_player(player, w) for w in _share_refusals(stakes, betting, agreed.get(player))
-        ]
-    return tuple(reasons)
-
-
-def _of_player(player: str, words: str) -> str:
-    return f"{player}: {words}" if player else words
-
-
-def _player_refusals(stakes: Mapping[Bet, Fraction], betting: Betting) -> list[str]:
-    reasons = []
-    if Bet.BANCO in stakes and Bet.PUNTO in stakes and not betting.both_hands:
-        # "may wager with the Bank (BANCO) or against the Bank (PUNTO/PLAYER) ... but not on both"
-        reasons.append("Banco and Punto together; a player may wager on one of them only")
-    for bet, stake in stakes.items():
-        offer = betting.offer(bet)
-        if offer is None:
-            reasons.append(f"{bet.value} is not offered at this table")
-        else:
-            reasons += _offer_refusals(offer, stake, stakes)
-    return reasons
-
-
-def _offer_refusals(offer: Offer, stake: Fraction, stakes: Mapping[Bet, Fraction]) -> list[str]:
-    reasons = []
-    if stake < offer.minimum:
-        reasons.append(f"{stake} on {offer.name} is under the minimum of {offer.minimum}")
-    if offer.maximum is not None and stake > offer.maximum:
-        reasons.append(f"{stake} on {offer.name} is over the maximum of {offer.maximum}")
-    if offer.needs and not any(bet in stakes for bet in offer.needs):
-        needed = " or ".join(bet.value for bet in offer.needs)
-        reasons.append(f"{offer.name} must be accompanied by a wager on {needed}")
-    return reasons
-
-
-def _share_refusals(
-    stakes: Mapping[Bet, Fraction], betting: Betting, share: Fraction | None
-) -> list[str]:
-    if betting.double_chance is None:
-        return [] if share is None else ["no Double Chance is played at this table"]
-    if not any(bet.is_main for bet in stakes) and share is None:
-        return []
-    low, high = betting.double_chance
-    between = f"{_percent(low)} to {_percent(high)}"
-    if share is None:
-        return [f"no percentage agreed for Double Chance; agree one of {between} before the coup"]
-    if not low <= share <= high:
-        return [f"Double Chance at {_percent(share)} is outside {between}"]
-    return []
-
-
 def _percent(share: Fraction) -> str:
     return f"{float(share * 100):g} %"
-
-
-def settle(
-    outcome: Outcome,
-    wagers: Iterable[Wager],
-    betting: Betting,
-    agreed: Mapping[str, Fraction] = NOTHING_AGREED,
-) -> tuple[Settlement, ...]:
-    """Settle wagers on a finished coup, in the order given.
-
-    Raises IllegalWagersError with every reason if the house refuses any of them.
-    """
-    placed = tuple(wagers)
-    if reasons := refusals(placed, betting, agreed):
-        raise IllegalWagersError(reasons)
-    # `refusals` has seen to it that every bet has an offer.
-    offers = {offer.bet: offer for offer in betting.offers}
-    return tuple(
-        _settled(wager, outcome, offers[wager.bet], agreed.get(wager.player)) for wager in placed
-    )
-
-
-def _settled(wager: Wager, outcome: Outcome, offer: Offer, share: Fraction | None) -> Settlement:
-    if wins(wager.bet, outcome):
-        win = wager.stake * offer.odds
-        commission = offer.commission.on(win) if offer.commission else Fraction(0)
-        return Settlement(wager, Result.WON, win - commission, commission)
-    if wager.bet.is_main and outcome.winner is Winner.EGALITE:
-        if share is None:
-            # "any Bank or Player bets are deemed a stand off" (sheets 1 and 2)
-            return Settlement(wager, Result.STAND_OFF, Fraction(0))
-        # "... are paid at a previously agreed percentage of the amount staked" (sheet 0)
-        return Settlement(wager, Result.DOUBLE_CHANCE, wager.stake * share)
-    return Settlement(wager, Result.LOST, -wager.stake)
 
 
 def winning_wagers(outcome: Outcome, betting: Betting) -> tuple[WinningWager, ...]:

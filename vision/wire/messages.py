@@ -43,8 +43,8 @@ from vision.record.facts import (
 
 Content = dict[str, object]
 
-# The roads drawn last, of a few tables: those of the next message have a coup more.
-_DRAWN: deque[Roads] = deque(maxlen=8)
+# The roads drawn last, of a few tables, with their results: the next message has a coup more.
+_DRAWN: deque[tuple[tuple[CoupResult, ...], Roads]] = deque(maxlen=8)
 SCHEMA = 1  # the version of the contract, in every message
 # What every message has of itself.
 ENVELOPE = ("schema", "table", "boot", "seq", "at", "term", "term_proof")
@@ -281,8 +281,7 @@ def snake(name: str) -> str:
 def _fields(output: object, *without: str) -> Content:
     """Return the fields of an output under their own names, which are those of the contract."""
     kind: Any = type(output)
-    names = _names(kind, without)
-    return {name: to_json(getattr(output, name)) for name in names}
+    return {name: to_json(getattr(output, name)) for name in _names(kind, without)}
 
 
 @cache
@@ -311,22 +310,14 @@ def result_payload(result: CoupResult, betting: Betting) -> Content:
 
 def _roads_of(changed: CoupsChanged) -> Roads:
     """Return the roads of the coups that have a winner: free hands too, no void or held ones."""
-    coups = [
-        RoadCoup(
-            result.coup,
-            result.winner,
-            punto_pair=result.punto.pair,
-            banco_pair=result.banco.pair,
-            natural=result.punto.natural or result.banco.natural,
-        )
-        for result in changed.coups
-        if result.winner is not None
-    ]
-    drawn = [roads for roads in tuple(_DRAWN) if roads.coups == tuple(coups[: len(roads.coups)])]
-    roads = max(drawn, key=lambda roads: len(roads.coups), default=empty_roads())
-    for coup in coups[len(roads.coups) :]:
-        roads = roads.add(coup)
-    _DRAWN.append(roads)
+    coups = changed.coups
+    drawn = [past for past in tuple(_DRAWN) if past[0] == coups[: len(past[0])]]
+    past, roads = max(drawn, key=lambda past: len(past[0]), default=((), empty_roads()))
+    for result in coups[len(past) :]:
+        outcome = outcome_of_result(result)
+        if outcome is not None:
+            roads = roads.add(RoadCoup.of(result.coup, outcome))
+    _DRAWN.append((coups, roads))
     return roads
 
 

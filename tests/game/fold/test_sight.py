@@ -162,7 +162,7 @@ def test_same_again_changes_nothing() -> None:
         seen = dealer.see(text, alleged=(Allegation("EXPOSED_EARLY", 1, 90.0),), odds=3.0)
         before = dealer.table
         assert dealer.tell(replace(seen, at=dealer.tick())) == ()
-        assert dealer.table._replace(clock=0) == before._replace(clock=0)
+        assert replace(dealer.table, clock=0) == replace(before, clock=0)
 
 
 # --- what was believed before ---------------------------------------------------------------------

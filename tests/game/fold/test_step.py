@@ -283,4 +283,4 @@ def test_correction_leaves_no_trace(seed: int, wrong: list[int], until: int) -> 
 def _laid(dealer: Dealer, order: int) -> HandLayout:
     coup = dealer.table.coup_of(order)
     assert coup is not None
-    return lay_out(coup, dealer.rules)
+    return lay_out(coup.cards, dealer.rules)

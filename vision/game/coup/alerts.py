@@ -103,16 +103,13 @@ class AlertContext(NamedTuple):
     gone: str = "no longer so"
 
 
-class Reconciled(NamedTuple):
-    """The alerts after a comparison, what to publish of it, and how many there ever were."""
+def reconcile(
+    alerts: Alerts, faults: tuple[Fault, ...], context: AlertContext
+) -> tuple[Alerts, list[AlertChanged], int]:
+    """Bring the alerts in line with the faults now found.
 
-    alerts: Alerts
-    changes: tuple[AlertChanged, ...]
-    raised: int
-
-
-def reconcile(alerts: Alerts, faults: tuple[Fault, ...], context: AlertContext) -> Reconciled:
-    """Bring the alerts in line with the faults now found."""
+    Return them, what to publish of it, and how many there ever were.
+    """
     before = {tracked.key: tracked.alert for tracked in alerts}
     wanted = {fault.key: fault for fault in faults}
     changes: list[AlertChanged] = []
@@ -129,8 +126,7 @@ def reconcile(alerts: Alerts, faults: tuple[Fault, ...], context: AlertContext) 
             raised += 1
             after[key] = _raise(fault, f"a{raised}", context)
             changes.append(AlertChanged(context.at, after[key], first=True))
-    alerts = tuple(FaultAlert(key, alert) for key, alert in after.items())
-    return Reconciled(alerts, tuple(changes), raised)
+    return tuple(FaultAlert(key, alert) for key, alert in after.items()), changes, raised
 
 
 def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:

@@ -119,14 +119,16 @@ def _marked(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
 def _unread(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
     """Find a card that counts and has no face: declined, or the coup is over without it."""
     coup, layout, rules = context.coup, context.layout, context.rules
-    slot = layout.slot_of(card.order)
     over = coup.is_over(context.now, rules.removed_after_ms)
     open_long = (
         rules.dealing is Dealing.FACE_UP
         and card.placed_at is not None
         and context.now >= coup.changed_at + rules.unread_after_ms
     )
-    if slot is None or not (over or card.marks.declined or open_long):
+    if not (over or card.marks.declined or open_long):
+        return
+    slot = layout.slot_of(card.order)
+    if slot is None:
         return
     text = words_of("UNREAD", slot=card_name(slot, card.order))
     yield replace(card_fault("UNREAD", card, slot, text), grade=1 if over else 0)
@@ -143,11 +145,14 @@ def find(context: FaultContext) -> tuple[Fault, ...]:
     if not coup.unseen:
         if layout.surely_due and layout.opened:
             found += _missing(context)
-        found += _taken_away(context)
-        if layout.surely_due:
+        gone = [card for card in coup.cards if card.removed_at is not None]
+        if gone:
+            found += _taken_away(context, min(gone, key=_removed_at))
             found += _cleared_early(context)
     for card in coup.cards:
-        found += card_faults(context, card)
+        # Most cards are read for good: nothing can be wrong with such a card alone.
+        if card.face is None or card.second or card.marks is not NO_MARKS or context.surplus:
+            found += card_faults(context, card)
     return _with_odds(coup, (*found, *coup.noticed))
 
 
@@ -181,9 +186,9 @@ def _alleged(coup: Coup, allegation: Allegation) -> Fault:
 
 def _with_odds(coup: Coup, found: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """Return the faults with what sight alleges, each with its odds."""
-    alleged = {fault.key: fault for fault in of_sight(coup)}
-    if coup.odds is None and not alleged:
+    if coup.odds is None and not coup.alleged and not coup.doubt:
         return found
+    alleged = {fault.key: fault for fault in of_sight(coup)}
     keys = {fault.key for fault in found}
     told = (
         fault
@@ -202,7 +207,7 @@ def _first_four(context: FaultContext) -> list[Fault]:
     """
     cards, order = context.coup.cards[:4], context.rules.deal_order
     for index, card in enumerate(cards):
-        if card.slot is not None and card.slot % 2 != order[index] % 2:
+        if card.slot is not None and card.slot.is_punto is not order[index].is_punto:
             break
     else:
         return []
@@ -268,7 +273,7 @@ def _extra_text(context: FaultContext, card: DealtCard, code: str) -> str:
 def _before(context: FaultContext, card: DealtCard) -> HandLayout:
     """Lay the coup out as it was when that card left the shoe."""
     cards = context.coup.cards
-    return lay_out(context.coup._replace(cards=cards[: cards.index(card)]), context.rules)
+    return lay_out(cards[: cards.index(card)], context.rules)
 
 
 def _missing(context: FaultContext) -> Iterator[Fault]:
@@ -299,13 +304,9 @@ def _missing(context: FaultContext) -> Iterator[Fault]:
     )
 
 
-def _taken_away(context: FaultContext) -> Iterator[Fault]:
-    """Find the first card that was taken away before the coup was over."""
+def _taken_away(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
+    """Find whether the first card that was taken away was so before the coup was over."""
     coup, layout = context.coup, context.layout
-    gone = [card for card in coup.cards if card.removed_at is not None]
-    if not gone:
-        return
-    card = min(gone, key=_removed_at)
     until = context.now if coup.cleared_at is None else coup.cleared_at
     waited = until >= _removed_at(card) + context.rules.removed_after_ms
     if waited if layout.surely_due else _went_on(context, card):
@@ -317,8 +318,7 @@ def _taken_away(context: FaultContext) -> Iterator[Fault]:
 def _cleared_early(context: FaultContext) -> Iterator[Fault]:
     """Find that the hands were cleared though a card is due."""
     coup, layout = context.coup, context.layout
-    gone = any(card.removed_at is not None for card in coup.cards)
-    if not gone or coup.cleared_at is None or layout.opened:
+    if coup.cleared_at is None or layout.opened or not layout.surely_due:
         return
     if coup.over_at is not None or context.now >= coup.cleared_at + context.rules.removed_after_ms:
         text = words_of("PREMATURE_CLEAR")
@@ -357,7 +357,7 @@ def _would_vanish(
     context: FaultContext, card: DealtCard, other: Card, fault: tuple[str, int | None]
 ) -> bool:
     code, order = fault
-    changed = context.coup.with_card(card.read_as(other, card.confidence, None))
+    changed = context.coup.cards_with(card.read_as(other, card.confidence, None))
     layout = lay_out(changed, context.rules)
     if order is None:
         return not layout.surely_due or not layout.opened

@@ -93,8 +93,7 @@ def published_results(table: Table) -> tuple[CoupResult, ...]:
 
 def live(coup: Coup, layout: HandLayout, shoe: str, at: int) -> CoupLive:
     """Return what is published of a running coup."""
-    punto = tuple([card.face for card in layout.punto])
-    banco = tuple([card.face for card in layout.banco])
+    punto, banco = layout.faces
     return CoupLive(
         at=at,
         shoe=shoe,
@@ -107,6 +106,14 @@ def live(coup: Coup, layout: HandLayout, shoe: str, at: int) -> CoupLive:
         complete=coup.void or layout.complete,
         free=coup.free,
     )
+
+
+def shows_as(coup: Coup, layout: HandLayout, other: HandLayout) -> bool:
+    """Whether `live` says the same of the coup in both layouts."""
+    if layout.faces != other.faces:
+        return False
+    same = layout.expected == other.expected and layout.complete == other.complete
+    return coup.void or same
 
 
 def _points(cards: tuple[Card | None, ...]) -> int | None:
@@ -162,8 +169,7 @@ def _is_same(
         and (last.state is VOID) == coup.void
         and last.faults == codes
         and last.free == coup.free
-        and last.punto.cards == tuple([card.face for card in layout.punto])
-        and last.banco.cards == tuple([card.face for card in layout.banco])
+        and (last.punto.cards, last.banco.cards) == layout.faces
     )
 
 
@@ -181,7 +187,7 @@ def _why_held(coup: Coup, layout: HandLayout, publishing: Publishing) -> str | N
         return "hold"
     if not publishing.sure and not coup.doubt:
         return "review" if ended and coup.result is None else None
-    unread = [card for card in layout.cards if card.face is None]
+    unread = not layout.read
     if unread and not ended and coup.result is None:
         return None
     if coup.unseen and not layout.complete and not coup.stands:

@@ -13,7 +13,9 @@ is due. Which coup a card belongs to, and to which hand, never depends on its fa
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from vision.game.cards import Card
@@ -151,12 +153,9 @@ class Coup(NamedTuple):
             return False
         return len(self.cards) >= 4 or at >= self.cleared_at + patience_ms
 
-    def index_of(self, order: int) -> int | None:
-        """Return the index in `cards` of the card with that order."""
-        for index, card in enumerate(self.cards):
-            if card.order == order:
-                return index
-        return None
+    def has(self, order: int) -> bool:
+        """Whether the card with that order is one of its cards."""
+        return any(card.order == order for card in self.cards)
 
     def with_card(self, card: DealtCard) -> Coup:
         """Return the coup with its card of that order replaced."""
@@ -226,8 +225,9 @@ class Undo(NamedTuple):
     carried: int | None = None
 
 
-class Table(NamedTuple):
-    """Everything that is known of a table.
+@dataclass
+class Table:
+    """Everything that is known of a table; `step` changes a copy of the one that it is given.
 
     `done` are this shoe's coups before the running one, coup n at index n - 1. `alerts` are those
     about the shoe and the reader, `earlier_alerts` those of earlier shoes that nobody closed;
@@ -288,23 +288,24 @@ class Table(NamedTuple):
 
     def coup_of(self, order: int) -> Coup | None:
         """Return the coup of this shoe in which that card was dealt."""
-        if self.coup is not None and self.coup.index_of(order) is not None:
+        if self.coup is not None and self.coup.has(order):
             return self.coup
-        index = bisect_right(self.done, order, key=_first) - 1
-        if index < 0 or self.done[index].index_of(order) is None:
-            return None
-        return self.done[index]
+        index = bisect_right(self.done, order, key=attrgetter("first")) - 1
+        return self.done[index] if index >= 0 and self.done[index].has(order) else None
 
-    def with_coup(self, coup: Coup) -> Table:
-        """Return the table with its coup of that number replaced."""
+    def copied(self) -> Table:
+        """Return another table of which the same is known."""
+        table = object.__new__(Table)
+        table.__dict__.update(self.__dict__)
+        return table
+
+    def set_coup(self, coup: Coup) -> None:
+        """Replace the coup of that number."""
         if self.coup is not None and self.coup.number == coup.number:
-            return self._replace(coup=coup)
-        index = coup.number - 1
-        return self._replace(done=(*self.done[:index], coup, *self.done[index + 1 :]))
-
-
-def _first(coup: Coup) -> int:
-    return coup.first
+            self.coup = coup
+        else:
+            index = coup.number - 1
+            self.done = (*self.done[:index], coup, *self.done[index + 1 :])
 
 
 def waiting_times(coup: Coup, rules: Rules) -> list[int]:
@@ -332,12 +333,16 @@ COMPLETE: frozenset[Slot | None] = frozenset((None,))
 _ONLY = {slot: frozenset((slot,)) for slot in (None, *Slot)}
 
 
+Faces: TypeAlias = tuple[Card | None, ...]
+
+
 class HandLayout(NamedTuple):
     """A coup laid out in two hands.
 
     `punto` and `banco` are the cards that count, three at most. `extras` are the cards beyond the
     first two of each hand with the fault code of each ("" for none). `due` is where the next card
     may go, with `None` in it when none may be due. `opened`: both hands have their first two cards.
+    `faces` are those of `punto` and of `banco`.
     """
 
     punto: tuple[DealtCard, ...]
@@ -345,11 +350,17 @@ class HandLayout(NamedTuple):
     extras: tuple[tuple[DealtCard, str], ...]
     due: frozenset[Slot | None]
     opened: bool
+    faces: tuple[Faces, Faces]
 
     @property
     def cards(self) -> tuple[DealtCard, ...]:
         """The cards that count."""
         return self.punto + self.banco
+
+    @property
+    def read(self) -> bool:
+        """Whether the faces of all cards that count are known."""
+        return None not in self.faces[PUNTO] and None not in self.faces[BANCO]
 
     @property
     def complete(self) -> bool:
@@ -389,9 +400,8 @@ def _in_order(due: frozenset[Slot | None]) -> tuple[Slot, ...]:
     return tuple(sorted(slot for slot in due if slot is not None))
 
 
-def lay_out(coup: Coup, rules: Rules) -> HandLayout:
-    """Return the coup laid out by these rules."""
-    cards = coup.cards
+def lay_out(cards: tuple[DealtCard, ...], rules: Rules) -> HandLayout:
+    """Return the cards of a coup laid out by these rules."""
     places = tuple([card.slot if card.marks is NO_MARKS else _ruled_place(card) for card in cards])
     hands = _assign(places, rules.deal_order)
     punto = tuple([cards[index] for index in hands.punto])
@@ -399,7 +409,8 @@ def lay_out(coup: Coup, rules: Rules) -> HandLayout:
     beyond = [cards[index] for index in hands.beyond]
     if hands.first is not None:
         extras = tuple([(card, "") for card in beyond])
-        return HandLayout(punto, banco, extras, due=_ONLY[hands.first], opened=False)
+        faces = _faces(punto), _faces(banco)
+        return HandLayout(punto, banco, extras, _ONLY[hands.first], opened=False, faces=faces)
     drawn = tuple([_extra(card) for card in beyond])
     checked = check_draws(rules.tableau, _total(punto), _total(banco), drawn)
     for card, side in zip(beyond, checked.hands, strict=True):
@@ -408,7 +419,12 @@ def lay_out(coup: Coup, rules: Rules) -> HandLayout:
         elif side == BANCO and len(banco) < 3:
             banco = (*banco, card)
     extras = tuple(zip(beyond, checked.codes, strict=True))
-    return HandLayout(punto, banco, extras, due=checked.due, opened=True)
+    faces = _faces(punto), _faces(banco)
+    return HandLayout(punto, banco, extras, checked.due, opened=True, faces=faces)
+
+
+def _faces(cards: tuple[DealtCard, ...]) -> Faces:
+    return tuple([card.face for card in cards])
 
 
 def _ruled_place(card: DealtCard) -> Slot | int | None:

@@ -7,8 +7,9 @@ deadlines pass, reporting, and counting the faces that were seen.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from vision.game.cards import Card, Rank
 from vision.game.commands import Command
@@ -28,11 +29,11 @@ from vision.game.coup.results import (
     live,
     publish,
     published_results,
+    shows_as,
 )
-from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Shoe, Table, lay_out
+from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Table, lay_out
 from vision.game.outputs import (
     CardSeen,
-    CoupLive,
     CoupsChanged,
     Deadline,
     Ignored,
@@ -48,53 +49,31 @@ from vision.game.rules import Rules
 # cut passes unnoticed where some of its first cards are not read.
 RUN_OF = 20
 RUN_ENOUGH = 8
+# The layouts made last, each with its cards and rules: an event needs a coup's as it was before and
+# as it is now. With fewer than two each is made twice; more help only where tables take turns.
+_LAID: deque[tuple[tuple[DealtCard, ...], Rules, HandLayout]] = deque(maxlen=4)
 
 
 class Transition:
     """A table, the time of the event (Unix ms), its order if it is one, and the outputs so far."""
 
-    __slots__ = ("_laid", "actor", "at", "outputs", "table")
+    __slots__ = ("actor", "at", "outputs", "table")
 
     def __init__(self, table: Table, at: int, actor: Command | None = None) -> None:
         self.table = table
         self.at = at
         self.actor = actor
         self.outputs: list[Output] = []
-        self._laid: tuple[tuple[DealtCard, ...], HandLayout] | None = None
 
-    @property
-    def rules(self) -> Rules:
-        """The rules of the table."""
-        return self.table.rules
-
-    @property
-    def shoe(self) -> Shoe:
-        """The shoe in use."""
-        return self.table.shoe
-
-    @shoe.setter
-    def shoe(self, shoe: Shoe) -> None:
-        self.table = self.table._replace(shoe=shoe)
-
-    @property
-    def coup(self) -> Coup | None:
-        """The running coup."""
-        return self.table.coup
-
-    @coup.setter
-    def coup(self, coup: Coup | None) -> None:
-        self.table = self.table._replace(coup=coup)
-
-    def set_coup(self, coup: Coup) -> None:
-        """Replace the coup of that number."""
-        if coup is not self.table.coup:
-            self.table = self.table.with_coup(coup)
-
-    def lay_out(self, coup: Coup) -> HandLayout:
-        """Lay the coup out by the rules of this table; the layout made last is kept."""
-        if self._laid is None or self._laid[0] is not coup.cards:
-            self._laid = coup.cards, lay_out(coup, self.table.rules)
-        return self._laid[1]
+    def lay_out(self, cards: tuple[DealtCard, ...]) -> HandLayout:
+        """Lay cards out by the rules of this table; the layouts made last are kept."""
+        rules = self.table.rules
+        for laid in tuple(_LAID):
+            if laid[0] is cards and laid[1] is rules:
+                return laid[2]
+        layout = lay_out(cards, rules)
+        _LAID.appendleft((cards, rules, layout))
+        return layout
 
     # --- reporting --------------------------------------------------------------------------------
 
@@ -108,7 +87,7 @@ class Transition:
             CardSeen(
                 at=self.at,
                 event=event,
-                shoe=self.shoe.name,
+                shoe=self.table.shoe.name,
                 coup=coup,
                 order=card.order,
                 slot=card.ruled_slot,
@@ -124,7 +103,7 @@ class Transition:
 
     def report_shoe(self) -> None:
         """Report the state of the shoe."""
-        table, shoe = self.table, self.shoe
+        table, shoe = self.table, self.table.shoe
         coups = len(table.done) + (table.coup is not None)
         unseen = None if shoe.left is None else table.rules.cards - shoe.out - shoe.left
         self.outputs.append(
@@ -148,33 +127,33 @@ class Transition:
     def _report_coups(self) -> None:
         """Report the list of this shoe's coups."""
         results = published_results(self.table)
-        self.outputs.append(CoupsChanged(self.at, self.shoe.name, results))
+        self.outputs.append(CoupsChanged(self.at, self.table.shoe.name, results))
 
     # --- a coup -----------------------------------------------------------------------------------
 
-    def evaluate(self, coup: Coup, *, show: CoupLive | bool = True, late: bool = True) -> Coup:
+    def evaluate(self, coup: Coup, *, show: HandLayout | bool = True, late: bool = True) -> Coup:
         """Find the coup's faults and its result again, report what changed, and store the coup.
 
-        `show`: report a running coup's cards too, where that is another thing than is shown.
+        `show`: report a running coup's cards too, unless they show as they did in that layout.
         `late`: time limits that passed when the coup was over have passed for faults found after
         that as well.
         """
-        at, rules, shoe = self.at, self.rules, self.shoe
-        layout = self.lay_out(coup)
+        at, rules, shoe = self.at, self.table.rules, self.table.shoe
+        layout = self.lay_out(coup.cards)
         faults = self._find(coup, layout)
         if faults or coup.alerts:
             coup = self._reconcile(coup, faults, late=late)
         over = coup.is_over(at, rules.removed_after_ms)
         publishing = Publishing(shoe.name, at, over, self.actor, is_sure(coup))
         coup, result = publish(coup, layout, faults, publishing)
-        complete = layout.complete and all(card.face is not None for card in layout.cards)
+        complete = layout.complete and layout.read
         if complete != coup.complete:
             coup = coup._replace(complete=complete)
-        self.set_coup(coup)
+        self.table.set_coup(coup)
+        if not isinstance(show, bool):
+            show = not shows_as(coup, layout, show)
         if show and coup.over_at is None:
-            now = live(coup, layout, shoe.name, at)
-            if now != show:
-                self.outputs.append(now)
+            self.outputs.append(live(coup, layout, shoe.name, at))
         if result is not None:
             self.outputs.append(result)
             self._report_coups()
@@ -186,6 +165,8 @@ class Transition:
         faults = find(FaultContext(coup, layout, table.rules, self.at, table.shoe.surplus))
         if coup.entered is not None:
             faults += entered_faults(coup, layout)
+        if not faults:
+            return ()
         if not is_sure(coup):
             faults = tuple(fault for fault in faults if not rests_on_layout(fault.key))
         if not is_doubted(coup):
@@ -194,7 +175,7 @@ class Transition:
 
     def with_alerts(self, coup: Coup) -> Coup:
         """Return the coup with its alerts as its faults now are, its result left as it is."""
-        return self._reconcile(coup, self._find(coup, self.lay_out(coup)), late=False)
+        return self._reconcile(coup, self._find(coup, self.lay_out(coup.cards)), late=False)
 
     def _reconcile(self, coup: Coup, faults: tuple[Fault, ...], *, late: bool) -> Coup:
         """Bring the alerts of a coup in line with its faults."""
@@ -215,10 +196,9 @@ class Transition:
     ) -> Alerts:
         table = self.table
         context = AlertContext(table.shoe.name, coup, self.at, table.alerts_raised, gone)
-        after = reconcile(alerts, faults, context)
-        self.table = self.table._replace(alerts_raised=after.raised)
-        self.outputs += after.changes
-        return after.alerts
+        alerts, changes, table.alerts_raised = reconcile(alerts, faults, context)
+        self.outputs += changes
+        return alerts
 
     def end_alerts(self, coup: Coup) -> None:
         """Rectify the alerts of a coup that is taken back."""
@@ -231,7 +211,7 @@ class Transition:
             return coup
         self.outputs += changes
         coup = coup._replace(alerts=alerts)
-        self.set_coup(coup)
+        self.table.set_coup(coup)
         return coup
 
     # --- faults of the shoe and the reader --------------------------------------------------------
@@ -246,13 +226,12 @@ class Transition:
 
         `coup`: the number of a coup to come that it is about, where it is about one.
         """
-        noticed = (*without(self.table.noticed, fault.key), fault)
-        self.table = self.table._replace(noticed=noticed)
+        self.table.noticed = (*without(self.table.noticed, fault.key), fault)
         self._reconcile_table(coup=coup)
 
     def drop_fault(self, key: str, gone: str) -> None:
         """Drop the fault of that key, if it is there; `gone` is the reason given."""
-        self.table = self.table._replace(noticed=without(self.table.noticed, key))
+        self.table.noticed = without(self.table.noticed, key)
         self._reconcile_table(gone)
 
     def _reconcile_table(self, gone: str = "no longer so", *, coup: int | None = None) -> None:
@@ -260,14 +239,12 @@ class Transition:
         table = self.table
         if coup is None:
             coup = 0 if table.coup is None else table.coup.number
-        alerts = self._reconciled(table.alerts, table.noticed, coup, gone)
-        self.table = self.table._replace(alerts=alerts)
+        table.alerts = self._reconciled(table.alerts, table.noticed, coup, gone)
 
     def pass_table_deadlines(self, deadlines: tuple[Deadline, ...]) -> None:
         """Let time limits of alerts about shoe and reader pass."""
         if self.table.alerts:
-            alerts, changes = pass_deadlines(self.table.alerts, deadlines, self.at)
-            self.table = self.table._replace(alerts=alerts)
+            self.table.alerts, changes = pass_deadlines(self.table.alerts, deadlines, self.at)
             self.outputs += changes
 
 
@@ -281,7 +258,7 @@ def without(faults: Iterable[Fault], key: str) -> tuple[Fault, ...]:
 
 def check_cut_card(transition: Transition) -> None:
     """Raise once that the cut card should have been seen by now."""
-    shoe, rules = transition.shoe, transition.rules
+    shoe, rules = transition.table.shoe, transition.table.rules
     if shoe.last_coup is not None:
         return
     left = rules.cards - shoe.gone
@@ -289,32 +266,40 @@ def check_cut_card(transition: Transition) -> None:
         transition.add_fault(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
 
 
+class Changes(NamedTuple):
+    """Cards that are there no longer, and those that took their place."""
+
+    old: list[DealtCard]
+    new: list[DealtCard]
+
+
+def changes(before: tuple[DealtCard, ...], after: tuple[DealtCard, ...]) -> Changes:
+    """Return what differs between the cards of before and after."""
+    old = [card for card in before if card not in after]
+    return Changes(old, [card for card in after if card not in before])
+
+
 def recount(
     transition: Transition,
     coup: Coup | None,
-    before: tuple[DealtCard, ...],
-    after: tuple[DealtCard, ...],
+    changed: Changes,
     *,
-    show: CoupLive | bool = True,
+    show: HandLayout | bool = True,
 ) -> None:
-    """Count the faces of cards that took the place of others, of a coup or of the burn (`None`).
+    """Count the faces of cards that changed, of a coup or of the burn (`None`).
 
     Evaluate that coup, as it is now (`show`: see `evaluate`), and others that this concerns.
     """
-    faces = [
-        [card.face for card in cards if card.marks.fate != "carried"] for cards in (before, after)
-    ]
-    changed = faces[0] != faces[1]
-    concerned = _count(transition, *faces) if changed else frozenset()
+    old, new = ([c.face for c in cards if c.marks.fate != "carried"] for cards in changed)
+    concerned = frozenset() if old == new else _count(transition, old, new)
     if coup is not None:
         transition.evaluate(coup, show=show)
     for other in concerned:
         where = transition.table.coup_of(other)
         if where is not None and (coup is None or where.number != coup.number):
             transition.evaluate(where)
-    if changed:
-        cards = after if coup is None else coup.cards
-        _check_order(transition, min([card.order for card in cards], default=0))
+    if old != new:
+        _check_order(transition, min([card.order for cards in changed for card in cards]))
 
 
 def _count(
@@ -324,7 +309,7 @@ def _count(
 
     Those are the orders of the latest copies of a face, where there are now too many or no longer.
     """
-    shoe, decks = transition.shoe, transition.rules.decks
+    shoe, decks = transition.table.shoe, transition.table.rules.decks
     counts = list(shoe.counts)
     for faces, one in ((before, -1), (after, 1)):
         for face in faces:
@@ -333,7 +318,7 @@ def _count(
     surplus = shoe.surplus
     if surplus or max(counts) > decks:
         surplus = _surplus(transition.table, decks)
-    transition.shoe = shoe._replace(counts=tuple(counts), surplus=surplus)
+    transition.table.shoe = shoe._replace(counts=tuple(counts), surplus=surplus)
     return surplus ^ shoe.surplus
 
 

@@ -173,10 +173,8 @@ def _change_alert(transition: Transition, command: AlertCommand) -> None:
     transition.outputs.append(AlertChanged(transition.at, alert, first=False))
     table = transition.table
     earlier = _with(table.earlier_alerts, alert)
-    transition.table = table._replace(
-        alerts=_with(table.alerts, alert),
-        earlier_alerts=tuple(e for e in earlier if e.alert.state is not AlertState.CLOSED),
-    )
+    table.earlier_alerts = tuple(e for e in earlier if e.alert.state is not AlertState.CLOSED)
+    table.alerts = _with(table.alerts, alert)
     for coup in transition.table.coups:
         alerts = _with(coup.alerts, alert)
         if alerts != coup.alerts:

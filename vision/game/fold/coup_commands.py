@@ -35,7 +35,7 @@ from vision.game.coup.state import (
     Undo,
     lay_out,
 )
-from vision.game.coup.transition import Transition, recount
+from vision.game.coup.transition import Transition, changes, recount
 from vision.game.events import Role
 from vision.game.fold.shoe import begin
 from vision.game.outputs import AlertChanged
@@ -50,7 +50,7 @@ def coup_refusal(table: Table, command: CoupCommand) -> str:
         if isinstance(command, FreeHand) and command.coup == _coming(table):
             return ""
         return f"there is no coup {command.coup} in this shoe"
-    layout = lay_out(coup, table.rules)
+    layout = lay_out(coup.cards, table.rules)
     match command:
         case CorrectCard():
             return _correction_refusal(layout, command)
@@ -103,13 +103,13 @@ def rule(transition: Transition, command: CoupCommand) -> None:
     coup = transition.table.coup_at(command.coup)
     if coup is None:
         coming = Coup(_coming(transition.table), transition.at, transition.at)
-        transition.table = transition.table._replace(free_next=True)
+        transition.table.free_next = True
         before = _snapshot(coming, carried=None)
     else:
         carried = coup.cards[-1].order if isinstance(command, CarryCard) else None
         before = _snapshot(coup, carried=carried)
         _rule(transition, coup, command)
-    transition.table = transition.table._replace(undo=(*transition.table.undo, before))
+    transition.table.undo = (*transition.table.undo, before)
 
 
 def _rule(transition: Transition, coup: Coup, command: CoupCommand) -> None:
@@ -153,7 +153,7 @@ def _confirm(transition: Transition, coup: Coup, command: Command) -> None:
 
 
 def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
-    card = transition.lay_out(coup).in_slot(command.slot)
+    card = transition.lay_out(coup.cards).in_slot(command.slot)
     if card is None:
         at = transition.at
         card = DealtCard(order=-1 - command.slot, out_at=at, placed_at=at, slot=command.slot)
@@ -161,13 +161,13 @@ def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
     before = coup.cards
     card = card.marked(card.marks._replace(keyed=command.card))
     coup = coup.with_card(card)
-    transition.set_coup(coup)
+    transition.table.set_coup(coup)
     transition.report_card("keyed", coup.number, card)
-    recount(transition, coup, before, coup.cards)
+    recount(transition, coup, changes(before, coup.cards))
 
 
 def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
-    card = transition.lay_out(coup).in_slot(command.source)
+    card = transition.lay_out(coup.cards).in_slot(command.source)
     if card is None:
         return
     coup = coup.with_card(card.marked(card.marks._replace(moved=command.target)))
@@ -185,12 +185,12 @@ def _burn(transition: Transition, coup: Coup, command: BurnCard) -> None:
 
 def _carry(transition: Transition, coup: Coup, command: CarryCard) -> None:
     """Begin the next coup with the last card of this one, dealt where none was due."""
-    card, code = transition.lay_out(coup).extras[-1]
+    card, code = transition.lay_out(coup.cards).extras[-1]
     key = f"extra:{card.order}"
     coup = _rectify(transition, coup, command, remedy="R3", key=key)
     done = Fault(key, code, _alert_text(coup, key), order=card.order, observed=card.slot)
     coup = coup.with_card(card.marked(card.marks._replace(fate="carried")))
-    transition.set_coup(coup._replace(noticed=(*coup.noticed, done)))
+    transition.table.set_coup(coup._replace(noticed=(*coup.noticed, done)))
     text = words_of("EXCESS_CARRIED", card=card.face or "face down")
     carried = Fault("carried", "EXCESS_CARRIED", text, order=card.order, card=card.face)
     fresh = card._replace(slot=None, placed_at=None).marked(Marks(keyed=card.marks.keyed))
@@ -251,14 +251,14 @@ def undo(transition: Transition) -> None:
     """
     stack = transition.table.undo
     last = stack[-1]
-    if last.carried is not None and transition.coup is not None:
-        _uncarry(transition, last, transition.coup)
-    transition.table = transition.table._replace(undo=stack[:-1])
+    if last.carried is not None and transition.table.coup is not None:
+        _uncarry(transition, last, transition.table.coup)
+    transition.table.undo = stack[:-1]
     coup = transition.table.coup_at(last.coup)
     if coup is not None:
         _take_back(transition, coup, last)
     else:
-        transition.table = transition.table._replace(free_next=False)
+        transition.table.free_next = False
 
 
 def _take_back(transition: Transition, coup: Coup, last: Undo) -> None:
@@ -278,8 +278,8 @@ def _take_back(transition: Transition, coup: Coup, last: Undo) -> None:
         unseen=coup.unseen or last.unseen,
         alerts=_reopened(transition, coup, last),
     )
-    transition.set_coup(coup)
-    recount(transition, coup, before, cards)
+    transition.table.set_coup(coup)
+    recount(transition, coup, changes(before, cards))
 
 
 def _with_orders_of(before: Marks, card: DealtCard) -> Marks:
@@ -318,8 +318,5 @@ def _uncarry(transition: Transition, last: Undo, begun: Coup) -> None:
     gone = ("passed:", f"extra:{last.carried}")
     noticed = tuple(fault for fault in coup.noticed if not fault.key.startswith(gone))
     cards = (*(card for card in coup.cards if card.order != last.carried), *begun.cards)
-    transition.table = table._replace(
-        done=table.done[:-1],
-        free_next=begun.free,
-        coup=coup._replace(cards=cards, over_at=None, noticed=noticed, alerts=alerts),
-    )
+    table.done, table.free_next = table.done[:-1], begun.free
+    table.coup = coup._replace(cards=cards, over_at=None, noticed=noticed, alerts=alerts)

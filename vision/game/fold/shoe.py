@@ -28,19 +28,19 @@ EVERY_DEADLINE = (*BEFORE_NEXT_COUP, Deadline.SHOE_END)
 
 def ensure_shoe(transition: Transition) -> Shoe:
     """Return the shoe in use; where none was announced, take one to be in use already."""
-    shoe = transition.shoe
+    shoe = transition.table.shoe
     if shoe.name:
         return shoe
     start_shoe(transition, "", watch_burn=False, partial=True)
-    return transition.shoe
+    return transition.table.shoe
 
 
 def start_shoe(
     transition: Transition, name: str, *, watch_burn: bool, partial: bool = False
 ) -> None:
     """End what is left of the shoe in use, keep its open alerts, and begin another."""
-    if transition.coup is not None:
-        finish(transition, transition.coup)
+    if transition.table.coup is not None:
+        finish(transition, transition.table.coup)
     transition.pass_table_deadlines(EVERY_DEADLINE)
     for coup in transition.table.coups:
         _part(transition, transition.pass_coup_deadlines(coup, (Deadline.SHOE_END,)))
@@ -49,20 +49,13 @@ def start_shoe(
     number = table.shoes + 1
     shoe = new_shoe(table.rules, name or f"shoe-{number}", watch_burn=watch_burn, partial=partial)
     keys = {fault.key for fault in lasting}
-    transition.table = table._replace(
-        shoe=shoe,
-        shoes=number,
-        coup=None,
-        done=(),
-        noticed=lasting,
-        alerts=tuple(tracked for tracked in table.alerts if tracked.key in keys),
-        earlier_alerts=(*table.earlier_alerts, *_left_open(table, keys)),
-        bets_closed=None if table.bets_closed is None else False,
-        free_next=False,
-        undo=(),
-    )
+    table.earlier_alerts = (*table.earlier_alerts, *_left_open(table, keys))
+    table.alerts = tuple(tracked for tracked in table.alerts if tracked.key in keys)
+    table.bets_closed = None if table.bets_closed is None else False
+    table.shoe, table.shoes, table.noticed = shoe, number, lasting
+    table.coup, table.done, table.undo, table.free_next = None, (), (), False
     transition.report_shoe()
-    transition.outputs.append(CoupsChanged(transition.at, transition.shoe.name, ()))
+    transition.outputs.append(CoupsChanged(transition.at, transition.table.shoe.name, ()))
 
 
 def _left_open(table: Table, keys: set[str]) -> Iterator[FaultAlert]:
@@ -86,7 +79,7 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
     Without cards it is one that nobody saw: its result is held until its cards are keyed in. Of one
     that begins while the view is lost, what is not there may only not have been seen.
     """
-    old = transition.coup
+    old = transition.table.coup
     if old is not None:
         finish(transition, old)
     number = 1 if old is None else old.number + 1
@@ -100,14 +93,10 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
         unseen=not cards or table.blind_since is not None,
         free=table.free_next,
         noticed=faults,
-        first=cards[0].order if cards else transition.shoe.last + 1,
+        first=cards[0].order if cards else transition.table.shoe.last + 1,
     )
-    transition.table = table._replace(
-        coup=coup,
-        done=table.done if table.coup is None else (*table.done, table.coup),
-        free_next=False,
-        bets_closed=None if table.bets_closed is None else False,
-    )
+    table.done, table.coup, table.free_next = table.coups, coup, False
+    table.bets_closed = None if table.bets_closed is None else False
     return coup
 
 
@@ -125,10 +114,8 @@ def take_ahead(transition: Transition, coup: Coup) -> Coup:
             alerts.append(FaultAlert(tracked.key, alert))
             if alert != tracked.alert:
                 transition.outputs.append(AlertChanged(transition.at, alert, first=False))
-    transition.table = table._replace(
-        noticed=tuple(fault for fault in table.noticed if fault.key not in keys),
-        alerts=tuple(tracked for tracked in table.alerts if tracked.key not in keys),
-    )
+    table.noticed = tuple(fault for fault in table.noticed if fault.key not in keys)
+    table.alerts = tuple(tracked for tracked in table.alerts if tracked.key not in keys)
     return coup._replace(noticed=(*coup.noticed, *faults), alerts=(*coup.alerts, *alerts))
 
 
@@ -181,13 +168,13 @@ def burn_due(rule: BurnRule, first: Card | None) -> int | None:
 
 def end_burn(transition: Transition, shoe: Shoe) -> None:
     """Take the burn as over, and raise what was wrong with it."""
-    transition.shoe = shoe._replace(burning=False)
+    transition.table.shoe = shoe._replace(burning=False)
     judge_burn(transition)
 
 
 def judge_burn(transition: Transition) -> None:
     """Raise what was wrong with the burn, now that it is over; take back what was not."""
-    rule, shoe = transition.rules.burn, transition.shoe
+    rule, shoe = transition.table.rules.burn, transition.table.shoe
     burned, due = len(shoe.burned), shoe.burn_due
     if burned == 0 and rule.kind is not BurnKind.NONE:
         asked = "as the first card counts" if rule.kind is BurnKind.VALUE else f"{rule.cards} cards"
@@ -228,8 +215,8 @@ def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:
 
 def end_shoe(transition: Transition, left: int) -> None:
     """Take the shoe as finished with so many cards left in it, and compare the count."""
-    shoe, rules = transition.shoe, transition.rules
-    transition.shoe = shoe._replace(ended=True, left=left)
+    shoe, rules = transition.table.shoe, transition.table.rules
+    transition.table.shoe = shoe._replace(ended=True, left=left)
     counted = shoe.gone + left
     if counted > rules.cards or (counted < rules.cards and not shoe.partial):
         text = words_of("SHOE_COUNT", counted=counted, cards=rules.cards)
@@ -265,8 +252,8 @@ def noticed(transition: Transition, event: Noticed) -> None:
 
 def _coming(transition: Transition) -> int:
     """Return the number of the coup that the next card is of."""
-    coup = transition.coup
+    coup = transition.table.coup
     if coup is None:
         return 1
-    over = coup.complete or coup.is_over(transition.at, transition.rules.removed_after_ms)
+    over = coup.complete or coup.is_over(transition.at, transition.table.rules.removed_after_ms)
     return coup.number + over

@@ -13,13 +13,10 @@ has one that began with a card carried over by order until sight begins one too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from vision.game.cards import Card
 from vision.game.coup.fault_table import KINDS
-from vision.game.coup.results import live
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Marks
-from vision.game.coup.transition import Transition, check_cut_card, recount
+from vision.game.coup.transition import Changes, Transition, changes, check_cut_card, recount
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
 from vision.game.fold.shoe import (
     begin,
@@ -29,7 +26,7 @@ from vision.game.fold.shoe import (
     judge_burn,
     take_ahead,
 )
-from vision.game.outputs import CoupLive, Deadline
+from vision.game.outputs import Deadline
 from vision.game.rules import BurnKind
 
 _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
@@ -37,14 +34,14 @@ _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
 
 def coup_seen(transition: Transition, event: CoupSeen) -> None:
     """Replace what is known of a coup, or of the burn, by what sight believes now."""
-    shoe = transition.shoe if transition.shoe.name else ensure_shoe(transition)
+    shoe = transition.table.shoe if transition.table.shoe.name else ensure_shoe(transition)
     coup = transition.table.coup_of_sight(event.coup)
     known = coup is not None or event.coup == shoe.burn_sight
     if not known and event.coup != shoe.sight + 1:
         expected = f"the next of this shoe is {shoe.sight + 1}"
         transition.ignore(event, f"coup {event.coup} of sight was not begun here: {expected}")
         return
-    before = transition.shoe.last
+    before = transition.table.shoe.last
     burned = _burned(transition, event)
     if burned or event.coup == shoe.burn_sight:
         _replace_burn(transition, event, event.cards[:burned])
@@ -55,7 +52,7 @@ def coup_seen(transition: Transition, event: CoupSeen) -> None:
     if coup is None:
         coup = _begin(transition, event, cards)
     _replace(transition, coup, event, cards)
-    if transition.shoe.last > before:
+    if transition.table.shoe.last > before:
         check_cut_card(transition)
 
 
@@ -64,21 +61,21 @@ def coup_seen(transition: Transition, event: CoupSeen) -> None:
 
 def _begin(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> Coup:
     """Begin the next coup; one that began with a card carried over by order is sight's next."""
-    before = transition.coup
-    transition.shoe = transition.shoe._replace(sight=event.coup)
+    before = transition.table.coup
+    transition.table.shoe = transition.table.shoe._replace(sight=event.coup)
     if before is not None and before.carried and not before.sight:
         coup = before._replace(sight=event.coup)
-        transition.set_coup(coup)
+        transition.table.set_coup(coup)
         return coup
     transition.pass_table_deadlines((Deadline.NEXT_CARD,))
-    if transition.shoe.burning:
-        end_burn(transition, transition.shoe)
+    if transition.table.shoe.burning:
+        end_burn(transition, transition.table.shoe)
     coup = begin(transition, (DealtCard(cards[0].order, cards[0].out_at),))
     unseen = coup.unseen
     if before is not None and before.unseen:
         # A card that left while those hands lay may have done so when something passed unseen.
         unseen |= cards[0].out_at < (before.cleared_at or transition.at)
-    transition.coup = begun = coup._replace(sight=event.coup, cards=(), unseen=unseen)
+    transition.table.coup = begun = coup._replace(sight=event.coup, cards=(), unseen=unseen)
     return begun
 
 
@@ -89,7 +86,7 @@ def _replace(
     coup = _with_cards(transition, before, event, cards)
     if coup == before:
         return
-    missed = transition.shoe.missed
+    missed = transition.table.shoe.missed
     if _left_since(before, coup):
         transition.pass_table_deadlines((Deadline.NEXT_CARD,))
         before = transition.pass_coup_deadlines(before, (Deadline.NEXT_CARD,))
@@ -97,20 +94,19 @@ def _replace(
     if len(coup.cards) > len(before.cards):
         coup = take_ahead(transition, coup)
     gone = coup.cleared_at is not None and before.cleared_at is None and coup.over_at is None
-    transition.set_coup(coup)
-    changed = _Changed(before.cards, coup.cards)
+    transition.table.set_coup(coup)
+    changed = changes(before.cards, coup.cards)
     _count(transition, before, coup, changed)
     _report_cards(transition, coup.number, changed)
-    show = coup.cleared_at is None and _layout_facts(changed.old) != _layout_facts(changed.new)
-    shown = show and _shown(transition, before)
-    recount(transition, coup, *changed, show=shown)
+    show = coup.cleared_at is None and transition.lay_out(before.cards)
+    recount(transition, coup, changed, show=show)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
     if gone:
         transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
         transition.pass_table_deadlines((Deadline.SETTLEMENT,))
     fewer = len(coup.cards) < len(before.cards)
-    if not before.cards or fewer or transition.shoe.missed != missed:
+    if not before.cards or fewer or transition.table.shoe.missed != missed:
         transition.report_shoe()
 
 
@@ -118,17 +114,19 @@ def _with_cards(
     transition: Transition, before: Coup, event: CoupSeen, cards: Sequence[SeenCard]
 ) -> Coup:
     """Return the coup with these cards, and with the orders about those it had."""
-    at, gate = event.at, transition.rules.confidence_gate
+    at, gate = event.at, transition.table.rules.confidence_gate
     present = [card for card in cards if card.life is not Life.RETURNED]
-    partners = _partners(before.cards, present)
+    partners, left = _partners(before.cards, present)
     dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
-    for card in before.cards:
-        if card not in partners:
-            _keep(dealt, card, before.carried)
+    for card in left:
+        _keep(dealt, card, before.carried)
     now = tuple(dealt)
-    moved = now != before.cards and before.over_at is None
-    coup = before._replace(
+    if now == before.cards:
+        now = before.cards
+    moved = now is not before.cards and before.over_at is None
+    return before._replace(
         cards=now,
+        cleared_at=_cleared_at(transition, before, now),
         changed_at=at if moved else before.changed_at,
         back=tuple([card.order for card in cards if card.life is Life.RETURNED]),
         first=min([card.order for card in cards], default=before.first),
@@ -139,7 +137,6 @@ def _with_cards(
         doubted_at=at if event.doubt and _is_another_doubt(before) else before.doubted_at,
         odds=event.odds,
     )
-    return coup._replace(cleared_at=_cleared_at(transition, before, coup))
 
 
 def _is_another_doubt(before: Coup) -> bool:
@@ -155,8 +152,19 @@ def _is_of_sight(code: str) -> bool:
     return kind is not None and kind.alleged
 
 
-def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[DealtCard | None]:
-    """Return for each card the one that it was before: in its slot if it can be, else its order."""
+def _partners(
+    before: Sequence[DealtCard], cards: Sequence[SeenCard]
+) -> tuple[list[DealtCard | None], list[DealtCard]]:
+    """Return for each card the one that it was before, and those that no card is now.
+
+    It is the one that was in its slot if there is one, else the one of its order.
+    """
+    more = len(cards) - len(before)
+    pairs = list(zip(before, cards, strict=False))
+    if more >= 0 and all(old.order == card.order for old, card in pairs):
+        moved = sum([old.slot is not card.slot for old, card in pairs])
+        if moved == 0 or (moved == 1 and more == 0):
+            return [*before, *[None] * more], []
     left = list(before)
     found: dict[int, DealtCard] = {}
     for by_slot, by_order in ((True, True), (True, False), (False, True)):
@@ -170,11 +178,13 @@ def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[De
                     found[index] = old
                     left.remove(old)
                     break
-    return [found.get(index) for index in range(len(cards))]
+    return [found.get(index) for index in range(len(cards))], left
 
 
 def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
     """Return a card as sight believes it, with what was ordered of the one that it was."""
+    if old is not None and _is_as_seen(old, seen):
+        return old
     marks = NO_MARKS if old is None else old.marks
     clash = None if old is None or seen.card is None else marks.clash
     if (
@@ -205,6 +215,24 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
     )
 
 
+def _is_as_seen(card: DealtCard, seen: SeenCard) -> bool:
+    """Whether the card, of which nothing was ordered or doubted, is what sight believes now."""
+    return (
+        card.card is seen.card
+        and card.slot is seen.slot
+        and card.order == seen.order
+        and card.out_at == seen.out_at
+        and card.second is seen.second
+        and card.confidence == seen.confidence
+        and card.face_up == seen.face_up
+        and card.marks is NO_MARKS
+        and not seen.declined
+        and seen.switched is None
+        and (card.removed_at is not None) == (seen.life is Life.REMOVED)
+        and (card.placed_at is not None) == _rests(seen)
+    )
+
+
 def _rests(seen: SeenCard) -> bool:
     life = seen.life
     return life is not Life.OUT and (seen.slot is not None or life is Life.LYING)
@@ -226,33 +254,25 @@ def _keep(dealt: list[DealtCard], card: DealtCard, carried: int) -> None:
     dealt.insert(next(later, len(dealt)), keyed)
 
 
-def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
-    """Return when the last card that counts was taken away, `None` while one lies."""
+def _cleared_at(transition: Transition, before: Coup, cards: tuple[DealtCard, ...]) -> int | None:
+    """Return when the last of these cards that counts was taken away, `None` while one lies."""
+    if not any(card.removed_at for card in cards):
+        return None
     seen = [
         card
-        for card in coup.cards
-        if card.order > 0 and not (card.order == coup.carried and card.slot is None)
+        for card in cards
+        if card.order > 0 and not (card.order == before.carried and card.slot is None)
     ]
-    if not [card for card in seen if card.removed_at is not None]:
+    if not any(card.removed_at for card in seen):
         return None
     lying = [
         card
         for card in seen
         if card.removed_at is None and (card.placed_at is not None or card.card is not None)
     ]
-    if lying and any(card in lying for card in transition.lay_out(coup).cards):
+    if lying and any(card in lying for card in transition.lay_out(cards).cards):
         return None
     return transition.at if before.cleared_at is None else before.cleared_at
-
-
-def _shown(transition: Transition, coup: Coup) -> CoupLive:
-    """Return what the table shows of the coup."""
-    return live(coup, transition.lay_out(coup), transition.shoe.name, transition.at)
-
-
-def _layout_facts(cards: Iterable[DealtCard]) -> list[tuple[Slot | None, Card | None, Marks]]:
-    """Return what of each card decides how it lies and what it counts."""
-    return [(card.slot, card.face, card.marks) for card in cards]
 
 
 def _left_since(before: Coup, after: Coup) -> bool:
@@ -285,10 +305,10 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
     While a shoe is burning, those that lie in no slot; and where nobody said so, the first cards of
     a shoe where they were laid aside, the first one open.
     """
-    table, shoe, cards = transition.table, transition.shoe, event.cards
+    table, shoe, cards = transition.table, transition.table.shoe, event.cards
     coup = table.coup
     other = bool(table.done) or (coup is not None and coup.sight != event.coup)
-    burns = transition.rules.burn.kind is not BurnKind.NONE
+    burns = transition.table.rules.burn.kind is not BurnKind.NONE
     if not cards or not burns or (other and shoe.burn_sight != event.coup):
         return 0
     if other and table.coup_of_sight(event.coup) is None:
@@ -313,35 +333,36 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
 
 def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> None:
     """Put these cards in place of those of the burn that sight counted as this coup."""
-    shoe, coup, gate = transition.shoe, transition.coup, transition.rules.confidence_gate
-    was = burn = Coup(0, event.at, event.at)
+    table = transition.table
+    shoe, coup, gate = table.shoe, table.coup, table.rules.confidence_gate
+    was = Coup(0, event.at, event.at)
     first = min((card.order for card in event.cards), default=0)
     earlier = tuple(card for card in shoe.burned if card.order < first)
     before = shoe.burned[len(earlier) :]
-    partners = _partners(before, cards)
+    partners, _ = _partners(before, cards)
     after = tuple(
         _dealt(card, old, event.at, gate) for card, old in zip(cards, partners, strict=True)
     )
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)
         was, before = coup, (*before, *coup.cards)
-        transition.coup = coup = None
+        table.coup = coup = None
     elif after == before:
         return
     burned = (*earlier, *after)
-    due = burn_due(transition.rules.burn, burned[0].face if burned else None)
+    due = burn_due(table.rules.burn, burned[0].face if burned else None)
     burning = shoe.burning or (coup is None and not shoe.burn_sight)
-    transition.shoe = transition.shoe._replace(
+    table.shoe = table.shoe._replace(
         burning=burning,
         burned=burned,
         burn_due=due,
         burn_sight=event.coup,
         sight=max(shoe.sight, event.coup),
     )
-    changed = _Changed(before, after)
-    _count(transition, was, burn, changed)
+    burn, changed = Coup(0, event.at, event.at, cards=after), changes(before, after)
+    _count(transition, was._replace(cards=before), burn, changed)
     _report_cards(transition, 0, changed)
-    recount(transition, None, *changed)
+    recount(transition, None, changed)
     if not burning:
         judge_burn(transition)
     transition.report_shoe()
@@ -350,32 +371,25 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
 # --- what both have in common ---------------------------------------------------------------------
 
 
-class _Changed(NamedTuple):
-    """Cards that took the place of others."""
-
-    old: tuple[DealtCard, ...]
-    new: tuple[DealtCard, ...]
-
-
-def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -> None:
+def _count(transition: Transition, before: Coup, after: Coup, changed: Changes) -> None:
     """Count the cards that are out of the shoe.
 
     A coup with a card more shares a number with the next one until that is told of anew: a number
     counts once.
     """
     same = before.first == after.first and before.back == after.back
-    if same and _orders(cards.old) == _orders(cards.new):
+    if same and _numbers(changed.old) == _numbers(changed.new):
         return
-    shoe, coups = transition.shoe, transition.table.latest
-    others = [card for card in shoe.burned if card not in cards.new]
+    shoe, coups = transition.table.shoe, transition.table.latest
+    others = [card for card in shoe.burned if card not in after.cards]
     others += [card for coup in coups for card in coup.cards if coup.number != after.number]
     returned = [order for coup in coups for order in coup.back if coup.number != after.number]
-    out, back = _tally([*others, *cards.new], [*returned, *after.back])
-    had, had_back = _tally([*others, *cards.old], [*returned, *before.back])
-    orders = [card.order for card in (*others, *cards.new)] + [*returned, *after.back]
+    out, back = _tally([*others, *after.cards], [*returned, *after.back])
+    had, had_back = _tally([*others, *before.cards], [*returned, *before.back])
+    orders = [card.order for card in (*others, *after.cards)] + [*returned, *after.back]
     last = max(orders, default=coups[0].first - 1 if coups else 0)
     if out != had or back != had_back or last != shoe.last:
-        transition.shoe = shoe._replace(
+        transition.table.shoe = shoe._replace(
             last=last,
             out=shoe.out + out - had,
             back=shoe.back + back - had_back,
@@ -383,7 +397,7 @@ def _count(transition: Transition, before: Coup, after: Coup, cards: _Changed) -
         )
 
 
-def _orders(cards: Iterable[DealtCard]) -> list[tuple[int, str]]:
+def _numbers(cards: Iterable[DealtCard]) -> list[tuple[int, str]]:
     """Return what of cards decides how many are out of the shoe."""
     return [(card.order, card.marks.fate) for card in cards]
 
@@ -394,14 +408,14 @@ def _tally(cards: Iterable[DealtCard], back: Iterable[int]) -> tuple[int, int]:
     return len(seen), len(set(back) - seen)
 
 
-def _report_cards(transition: Transition, number: int, cards: _Changed) -> None:
+def _report_cards(transition: Transition, number: int, changed: Changes) -> None:
     """Report to surveillance what is another thing now of each card, by its order."""
-    old, new = ({card.order: card for card in side if card.order > 0} for side in cards)
+    old, new = ({card.order: card for card in side if card.order > 0} for side in changed)
     for order in sorted(old.keys() - new.keys()):
-        elsewhere = any(card.order == order for card in transition.shoe.burned)
+        elsewhere = any(card.order == order for card in transition.table.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:
             transition.report_card("withdrawn", number, old[order])
-    for order in sorted([order for order, card in new.items() if old.get(order) != card]):
+    for order in sorted(new):
         for event in _events(old.get(order), new[order]):
             transition.report_card(event, number, new[order])
 

@@ -49,7 +49,8 @@ CLOCK_MS = 1_000  # a clock set back by less makes no fault: time servers correc
 
 def step(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
     """Return the table after the event, and the outputs that it gave."""
-    transition = Transition(table, event.at, event if isinstance(event, Command) else None)
+    actor = event if isinstance(event, Command) else None
+    transition = Transition(table.copied(), event.at, actor)
     _set_clock(transition)
     _handle(transition, event)
     return transition.table, tuple(transition.outputs)
@@ -80,7 +81,7 @@ def _handle(transition: Transition, event: Event) -> None:  # one case for each 
         case ShoeEnded():
             _shoe_ended(transition, event)
         case BetsClosed():
-            transition.table = transition.table._replace(bets_closed=True)
+            transition.table.bets_closed = True
         case ResultEntered():
             _result_entered(transition, event)
         case _:
@@ -91,7 +92,7 @@ def _set_clock(transition: Transition) -> None:
     """Set the clock of the table; one that goes back by more than a second is a fault."""
     at, clock = transition.at, transition.table.clock
     if at >= clock:
-        transition.table = transition.table._replace(clock=at)
+        transition.table.clock = at
         if transition.has_fault("CLOCK"):
             transition.drop_fault("CLOCK", "the clock has caught up")
     elif at < clock - CLOCK_MS:
@@ -101,7 +102,7 @@ def _set_clock(transition: Transition) -> None:
 
 def _started(transition: Transition, event: Started) -> None:
     """Begin a run; the coup in progress may have gone on unseen while there was none."""
-    transition.table = transition.table._replace(boot=event.boot, blind_since=None)
+    transition.table.boot, transition.table.blind_since = event.boot, None
     transition.report_status("online")
     transition.drop_fault("VIEW_LOST", "the reader started again")
     ensure_shoe(transition)
@@ -111,7 +112,7 @@ def _started(transition: Transition, event: Started) -> None:
 
 def _lose_sight(transition: Transition) -> Coup | None:
     """Take the running coup as one of which something may not have been seen."""
-    coup = transition.coup
+    coup = transition.table.coup
     if coup is None or coup.complete or coup.cleared_at is not None:
         return None
     return transition.evaluate(coup._replace(unseen=True))
@@ -122,7 +123,7 @@ def _view_lost(transition: Transition, event: ViewLost) -> None:
     if transition.table.blind_since is not None:
         transition.ignore(event, "the view is lost already")
         return
-    transition.table = transition.table._replace(blind_since=event.at)
+    transition.table.blind_since = event.at
     transition.report_status("blind", event.reason)
     coup = _lose_sight(transition)
     text = words_of("VIEW_LOST", detail=event.reason)
@@ -135,9 +136,9 @@ def _view_back(transition: Transition, event: ViewBack) -> None:
     if since is None:
         transition.ignore(event, "the view was not lost")
         return
-    transition.table = transition.table._replace(blind_since=None)
+    transition.table.blind_since = None
     transition.report_status("online")
-    coup = transition.coup
+    coup = transition.table.coup
     came = coup is not None and any(card.out_at >= since for card in coup.cards)
     if coup is not None and came:
         coup = coup._replace(unseen=True)
@@ -157,14 +158,14 @@ def _cut_card_out(transition: Transition, event: CutCardOut) -> None:
     if shoe.last_coup is not None:
         transition.ignore(event, "the cut card is out already")
         return
-    transition.shoe = shoe._replace(last_coup=last_coup(transition.table))
+    transition.table.shoe = shoe._replace(last_coup=last_coup(transition.table))
     transition.drop_fault("cut", "the cut card is out")
     transition.report_shoe()
 
 
 def _shoe_started(transition: Transition, event: ShoeStarted) -> None:
     """Put another shoe in use; one announced twice is the same."""
-    if event.shoe and transition.shoe.name == event.shoe:
+    if event.shoe and transition.table.shoe.name == event.shoe:
         transition.ignore(event, f"shoe {event.shoe} is in use already")
         return
     start_shoe(transition, event.shoe, watch_burn=event.watch_burn)
@@ -173,9 +174,9 @@ def _shoe_started(transition: Transition, event: ShoeStarted) -> None:
 def _shoe_ended(transition: Transition, event: ShoeEnded) -> None:
     """Take the shoe as finished, in the middle of a coup too."""
     ensure_shoe(transition)
-    coup = transition.coup
+    coup = transition.table.coup
     running = event.left == 0 and coup is not None and not coup.void
-    if running and coup is not None and transition.lay_out(coup).surely_due:
+    if running and coup is not None and transition.lay_out(coup.cards).surely_due:
         short = Fault("short", "SHORT_SHOE", words_of("SHORT_SHOE", left=0))
         transition.evaluate(coup._replace(noticed=(*without(coup.noticed, "short"), short)))
     end_shoe(transition, event.left)
@@ -183,7 +184,7 @@ def _shoe_ended(transition: Transition, event: ShoeEnded) -> None:
 
 def _result_entered(transition: Transition, event: ResultEntered) -> None:
     """Compare what the dealer keyed in with the cards."""
-    coup = transition.coup
+    coup = transition.table.coup
     if transition.table.blind_since is not None and (coup is None or _is_past(transition, coup)):
         # Dealt while the reader was blind: all that is known of it is what the dealer says.
         ensure_shoe(transition)
@@ -198,12 +199,13 @@ def _result_entered(transition: Transition, event: ResultEntered) -> None:
 
 def _is_past(transition: Transition, coup: Coup) -> bool:
     """Whether a result keyed in now is of a later coup: this one is cleared, or has one already."""
-    return coup.is_over(transition.at, transition.rules.removed_after_ms) and (
-        coup.cards != () or transition.at >= coup.started_at + transition.rules.removed_after_ms
+    return coup.is_over(transition.at, transition.table.rules.removed_after_ms) and (
+        coup.cards != ()
+        or transition.at >= coup.started_at + transition.table.rules.removed_after_ms
     )
 
 
 def _time_passed(transition: Transition) -> None:
     """Evaluate the running coup again: a time limit may have passed."""
-    if transition.coup is not None:
-        transition.evaluate(transition.coup, show=False)
+    if transition.table.coup is not None:
+        transition.evaluate(transition.table.coup, show=False)

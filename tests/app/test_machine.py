@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -40,19 +41,13 @@ class Hand:
 def test_slow_disk_is_reported_once_and_once_more_when_it_is_quick_again() -> None:
     """It is over only when many writes in a row were quick."""
     disk = SlowDisk()
-
-    def after(at: int, *writes_s: float) -> tuple[Event, ...]:
-        for took_s in writes_s:
-            disk.note(took_s)
-        return disk.reports(at)
-
-    assert after(1, 0.01) == ()
+    assert disk.reports(1, [0.01]) == ()
     slow = Noticed(2, "LOG", detail="The disk is slow: 1.3 s a write.")
-    assert after(2, 0.01, 1.3) == (slow,)
+    assert disk.reports(2, [0.01, 1.3]) == (slow,)
     for _ in range(GOOD_IN_A_ROW - 1):
-        assert after(3, 0.01) == ()
-    assert after(4, 0.01) == (Noticed(4, "LOG", over=True),)
-    assert after(5) == ()
+        assert disk.reports(3, [0.01]) == ()
+    assert disk.reports(4, [0.01]) == (Noticed(4, "LOG", over=True),)
+    assert disk.reports(5, ()) == ()
 
 
 def test_each_leap_of_the_clock_is_reported_and_that_the_clocks_agree_again() -> None:
@@ -132,8 +127,7 @@ def overload(
     found: list[Event] = []
     while now[0] < OVERLOAD_S + 1:
         now[0] += 1 / fps
-        watch.note(PictureLoad(skipped, age_s, busy / fps))
-        found += watch.reports(7)
+        found += watch.reports(7, [PictureLoad(skipped, age_s, busy / fps)])
     return tuple(found)
 
 
@@ -170,20 +164,17 @@ def test_camera_that_is_silent_is_no_overload(away_s: float) -> None:
     watch = OverloadWatch(15.0, lambda: now[0])
     found: list[Event] = []
 
-    def pass_time(seconds: float, taken: PictureLoad | None, step_s: float) -> None:
+    def pass_time(seconds: float, taken: Sequence[PictureLoad], step_s: float) -> None:
         until = now[0] + seconds
         while now[0] < until:
             now[0] += step_s
-            if taken is None:
+            if not taken:
                 watch.pause()
-            else:
-                watch.note(taken)
-            found.extend(watch.reports(7))
+            found.extend(watch.reports(7, taken))
 
     for _ in range(4):
-        pass_time(6.0, PictureLoad(0, 0.02, 0.06), 1 / 15)
-        pass_time(away_s, None, 0.5)
-        watch.note(PictureLoad(150, 0.9, 0.06))
-        found.extend(watch.reports(7))
-    pass_time(11.0, PictureLoad(0, 0.02, 0.06), 1 / 15)
+        pass_time(6.0, [PictureLoad(0, 0.02, 0.06)], 1 / 15)
+        pass_time(away_s, [], 0.5)
+        found.extend(watch.reports(7, [PictureLoad(150, 0.9, 0.06)]))
+    pass_time(11.0, [PictureLoad(0, 0.02, 0.06)], 1 / 15)
     assert found == []

@@ -27,7 +27,8 @@ from vision.app.restore import checkpoint_of, compare_messages, restored
 from vision.cli import main as command
 from vision.clock import DAY_MS
 from vision.game.events import Event, ShoeStarted, Started
-from vision.storage.log import Entry, LogLimits, Store
+from vision.storage.log import Entry, Store
+from vision.storage.retention import LogLimits
 from vision.wire.session import TableSession, advance
 
 LIMITS = LogLimits(keep_days=400, messages_days=7, max_mb=20_000)

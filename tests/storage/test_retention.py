@@ -19,8 +19,9 @@ from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import Role, ShoeStarted
 from vision.record.chain import BrokenChainError, verified
 from vision.record.codec import Record
-from vision.storage.log import Checkpoint, Entry, LogLimits, Store
+from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import origins, read_log, write_export
+from vision.storage.retention import LogLimits
 
 OLD = LogLimits(keep_days=10, messages_days=1, max_mb=1000)
 SHOES = 5

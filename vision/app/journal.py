@@ -169,6 +169,7 @@ class Journal:
         vouch = partial(self.gate.vouch, REPLAY)
         self._replays = Replays(self._store, self._session.stream.prefix, vouch)
         self._disk = SlowDisk()
+        self._writes_s: list[float] = []  # how long each took since the disk was judged
         self._link_watch = LinkWatch()
         self._refused_before = 0
         self._refused = Burst("ORDERS", "orders refused")
@@ -319,7 +320,7 @@ class Journal:
         try:
             self._store.append(entries, confirm)
         finally:
-            self._disk.note(time.monotonic() - began_s)
+            self._writes_s.append(time.monotonic() - began_s)
 
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
         """Pass on what is on the disk now."""
@@ -371,7 +372,8 @@ class Journal:
         self._refused_before = refused
         self._refused.note(refused - before, at)
         bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
-        reports = (*self._disk.reports(at), *bursts)
+        writes_s, self._writes_s = self._writes_s, []
+        reports = (*self._disk.reports(at, writes_s), *bursts)
         if self._link is None:
             return reports
         link = self._link_watch.reports(at, self._link.fault(), self._link.set_aside())

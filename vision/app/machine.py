@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median_high
 from typing import NamedTuple
 
@@ -49,13 +49,14 @@ class SlowDisk:
         self._slow_s = 0.0
         self._good = 0
 
-    def note(self, took_s: float) -> None:
-        """Note how long a write took, also one that failed."""
-        self._good = self._good + 1 if took_s < SLOW_S else 0
-        self._slow_s = took_s if took_s >= SLOW_S else self._slow_s
+    def reports(self, at: int, writes_s: Iterable[float]) -> tuple[Event, ...]:
+        """Return the report of a disk that became slow or is quick again, at `at` (Unix ms).
 
-    def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the report of a disk that became slow or is quick again, at `at` (Unix ms)."""
+        `writes_s` is how long each write since the last call took, also one that failed.
+        """
+        for took_s in writes_s:
+            self._good = self._good + 1 if took_s < SLOW_S else 0
+            self._slow_s = took_s if took_s >= SLOW_S else self._slow_s
         if self._slow.reason is not None and self._good >= GOOD_IN_A_ROW:
             self._slow_s = 0.0
         words = f"The disk is slow: {self._slow_s:.1f} s a write."
@@ -141,14 +142,13 @@ class OverloadWatch:
         self._begin()
         self._resumed = True
 
-    def note(self, picture: PictureLoad) -> None:
-        """Take a picture that was looked at."""
-        if not self._resumed:
-            self._taken.append(picture)
-        self._resumed = False
+    def reports(self, at: int, taken: Sequence[PictureLoad]) -> tuple[Event, ...]:
+        """Return the report, at `at` (Unix ms), of an overload that began or is over.
 
-    def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the report, at `at` (Unix ms), of an overload that began or is over."""
+        `taken` are the pictures since the last call or pause.
+        """
+        self._taken += taken[1:] if self._resumed else taken
+        self._resumed = self._resumed and not taken
         seconds = self._clock() - self._began_s
         if seconds < OVERLOAD_S or not self._taken:
             return ()

@@ -189,6 +189,7 @@ class TableReader:
             threaded=speed > 0 and self.looks_ahead,
         )
         self._overload = OverloadWatch(config.models.looks_per_s)
+        self._taken: list[PictureLoad] = []
         self._tick_due_s = 0.0
         self._waits_until: int | None = None
         self._greys, self._colours_due = GreyPictures(), 0
@@ -277,6 +278,7 @@ class TableReader:
         if isinstance(shot, Shot) and shot.frame.at >= self._colours_due:
             self._colours_due = shot.frame.at + COLOURS_EVERY_MS
             self._greys.note(shot.frame.image, "the picture of this table")
+        taken, self._taken = self._taken, []
         quiet = self._waits_until is None
         self._advance(
             [
@@ -284,7 +286,7 @@ class TableReader:
                 *(self._clock.reports(self._at, quiet=quiet) if self._live else ()),
                 *self._journal.reports(self._at),
                 *self._recorder.reports(self._at),
-                *self._overload.reports(self._at),
+                *self._overload.reports(self._at, taken),
             ]
         )
         at = now_ms()
@@ -301,13 +303,14 @@ class TableReader:
             self._at = max(self._at, shot.at)
             self.metrics.damaged += shot.damaged
             self._overload.pause()
+            self._taken.clear()
             return
         self._at = shot.frame.at
         self.metrics.frames += 1
         self.metrics.skipped += shot.skipped
         self.metrics.damaged += shot.damaged
         self.metrics.age.append(seen.age_s)
-        self._overload.note(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
+        self._taken.append(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
 
     def _advance(self, events: Sequence[Input]) -> None:
         if not events:

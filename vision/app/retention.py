@@ -23,8 +23,8 @@ from vision.game.events import Event
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
 from vision.storage.evidence import Why
-from vision.storage.log import READ_TIME, TIME_TABLE, WRITE_TIME, LogLimits, Seal, Store
-from vision.storage.sqlite import Database
+from vision.storage.log import READ_TIME, TIME_TABLE, WRITE_TIME, Database, Seal, Store
+from vision.storage.retention import LogLimits
 from vision.wire.session import TableSession
 
 TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a time

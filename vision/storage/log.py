@@ -9,11 +9,13 @@ published; `unsent` are those the broker has not acknowledged, `standing` those 
 from __future__ import annotations
 
 import hashlib
-import json
+import logging
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import pairwise, starmap
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,8 +24,23 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.record.chain import LOG_VERSION, BrokenChainError, header_of, identity
 from vision.record.codec import GENESIS, Record, event_to_json, said_digest, seal
-from vision.storage.sqlite import Database
+from vision.storage.retention import LogLimits, certificate, next_to_go, remove, segments
+from vision.storage.sqlite import (
+    APPLICATION_ID,
+    BUSY_MS,
+    CLOSED,
+    OPEN,
+    TORN_WORDS,
+    Closing,
+    explained,
+    failure,
+    lock,
+    refuse_foreign,
+    state_of,
+)
 from vision.wire.messages import Message, message_line
+
+log = logging.getLogger(__name__)
 
 MESSAGES_AT_ONCE = 50_000  # pruned at a time, so that a long log does not hold up the table
 SUM_BYTES = 16  # of SHA-256: enough against a failing disk; the chain guards against people
@@ -85,20 +102,75 @@ class Entry:
     order: Mapping[str, object] | None = None  # as the person signed it
 
 
-@dataclass(frozen=True, slots=True)
-class LogLimits:
-    """How long records and messages are kept, and how large the file may become."""
-
-    keep_days: float
-    messages_days: float
-    max_mb: float
-
-
 # Is given the records of a transaction before it is committed, and the hash of the record before
 # them; what it raises undoes the transaction.
 Confirm = Callable[[Sequence[Record], str], None]
 # Gives the entry that signs the record of that number and hash, `None` where nobody signs.
 Seal = Callable[[int, str], Entry | None]
+
+
+class Database:
+    """The open file of a log, and its lock."""
+
+    def __init__(self, path: Path, tables: str) -> None:
+        """Open or create the file and its tables, with durable commits.
+
+        OutsideError when something is in the way, or the file is not one of ours.
+        """
+        self.path = path
+        self._mutex = threading.Lock()
+        with ExitStack() as opened, explained("open", path):
+            self._lock = opened.enter_context(lock(path))
+            if state_of(path) is Closing.TORN:
+                log.warning("%s: %s", path, TORN_WORDS)
+            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._connection = opened.enter_context(closing(db))
+            db.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+            is_new = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if not is_new:
+                refuse_foreign(db, path)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=FULL")
+            if is_new:
+                db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            db.executescript(tables)
+            db.execute(f"PRAGMA user_version={OPEN}")
+            # Into the file itself, so that a copy without its write-ahead file shows it.
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            opened.pop_all()
+
+    def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
+        """Return all rows of a query; OutsideError when the disk refuses."""
+        with self._mutex, explained("read", self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
+        """Return the first column of the first row, None when there is none."""
+        rows = self.read(query, values)
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
+        """Do all of the block or, after an OutsideError, nothing of it."""
+        with self._mutex:
+            try:
+                self._connection.execute(f"PRAGMA synchronous={synchronous}")
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise failure("write to", self.path, error) from error
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Fold the write-ahead file into the file and release it; a second call does nothing."""
+        with self._mutex, explained("close", self.path):
+            with suppress(sqlite3.ProgrammingError):  # closed already
+                self._connection.execute(f"PRAGMA user_version={CLOSED}")
+            self._connection.close()
+        self._lock.close()
 
 
 class Store:
@@ -209,15 +281,15 @@ class Store:
         """
         number, head = self._number, self._head
         with self.database.transaction() as db:
-            ended = _segments(db)
+            ended = segments(db)
             oldest = now - limits.messages_days * DAY_MS
             before = max((one.seq for one in ended if one.until < oldest), default=0)
-            segment = _next_to_go(db, ended, limits, now, marked)
+            segment = next_to_go(db, ended, limits, now, marked)
             if segment is not None:
                 before = max(before, segment.seq)
-                certificate = _certificate(db, segment, limits, now)
-                _remove(db, segment)
-                head = write_record(db, number := number + 1, head, certificate)
+                gaps = certificate(db, segment, limits, now)
+                remove(db, segment)
+                head = write_record(db, number := number + 1, head, gaps)
                 entry = None if seal is None else seal(number, head)
                 if entry is not None:
                     number, head = self._write_entry(db, number, head, entry)
@@ -350,105 +422,3 @@ def messages_from(rows: Iterable[Sequence[Any]], path: Path) -> list[Message]:
 def _sum(message: Message) -> bytes:
     text = f"{message.seq} {message_line(message)}"
     return hashlib.sha256(text.encode()).digest()[:SUM_BYTES]
-
-
-# --- retention -----------------------------------------------------------------------------------
-
-# A log is cut at its checkpoints into segments, a shoe each; a segment goes as a whole. In its
-# place stays the hash of its last record, and a new record of the chain lists all such gaps: those
-# that the newest such record lists, and the new one, never what just happens to be missing.
-
-
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """Records from `first` to `last`, written from `since` to `until` (ms), up to message `seq`."""
-
-    first: int
-    last: int
-    since: int
-    until: int
-    seq: int
-
-
-def _segments(db: sqlite3.Connection) -> list[_Segment]:
-    """Return the segments that have ended and are there, oldest first."""
-    rows = db.execute("SELECT n, at, seq, pruned FROM segment ORDER BY n").fetchall()
-    return [
-        _Segment(n, after - 1, since, until, seq)
-        for (n, since, _, pruned), (after, until, seq, *_) in pairwise(rows)
-        if not pruned
-    ]
-
-
-def _used_bytes(db: sqlite3.Connection) -> int:
-    """Return how much of the file is in use; what has been pruned is free for new records."""
-    pages, free, size = (
-        int(db.execute(f"PRAGMA {name}").fetchone()[0])
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    return (pages - free) * size
-
-
-def _next_to_go(
-    db: sqlite3.Connection,
-    ended: list[_Segment],
-    limits: LogLimits,
-    now: int,
-    marked: Sequence[int],
-) -> _Segment | None:
-    """Return the oldest segment that is to go: too old, or the file too large.
-
-    Never a segment with unsent messages, nor that of a `marked` moment.
-    """
-    too_large = _used_bytes(db) > limits.max_mb * 1_000_000
-    oldest = now - limits.keep_days * DAY_MS
-    (unsent,) = db.execute("SELECT min(seq) FROM unsent").fetchone()
-    for segment in ended:
-        if any(segment.since <= moment <= segment.until for moment in marked):
-            continue
-        if unsent is not None and segment.seq >= unsent:
-            return None
-        return segment if too_large or segment.until < oldest else None
-    return None
-
-
-def _remove(db: sqlite3.Connection, segment: _Segment) -> None:
-    """Delete the records of a segment, all but the hash of the last; join gaps that meet."""
-    db.execute("UPDATE segment SET pruned = 1 WHERE n = ?", (segment.first,))
-    db.execute("DELETE FROM log WHERE n >= ? AND n < ?", (segment.first, segment.last))
-    db.execute("UPDATE log SET body = '' WHERE n = ?", (segment.last,))
-    db.execute("DELETE FROM log WHERE n = ? AND body = ''", (segment.first - 1,))
-
-
-def _certificate(
-    db: sqlite3.Connection, segment: _Segment, limits: LogLimits, now: int
-) -> dict[str, object]:
-    """Return the record that lists every gap, that of this segment included, and why it goes."""
-    (digest,) = db.execute("SELECT hash FROM log WHERE n = ?", (segment.last,)).fetchone()
-    known = listed_gaps(db)
-    joins = [gap for gap in known if gap[1] == segment.first - 1]
-    first = joins[0][0] if joins else segment.first
-    before = [gap for gap in known if gap not in joins]
-    is_old = segment.until < now - limits.keep_days * DAY_MS
-    return {
-        "pruned": [*before, [first, segment.last, digest]],
-        "went": {
-            "first": segment.first,
-            "last": segment.last,
-            "since": segment.since,
-            "until": segment.until,
-            "why": "age" if is_old else "size",
-            "keep_days": limits.keep_days,
-        },
-    }
-
-
-def listed_gaps(db: sqlite3.Connection) -> list[list[Any]]:
-    """Return the gaps that the newest record of them lists."""
-    if not db.execute("SELECT count(*) FROM segment WHERE pruned").fetchone()[0]:
-        return []
-    row = db.execute(
-        """SELECT body FROM log WHERE body LIKE '%"pruned":[[%' ORDER BY n DESC LIMIT 1"""
-    ).fetchone()
-    found: list[list[Any]] = [] if row is None else json.loads(row[0])["pruned"]
-    return found

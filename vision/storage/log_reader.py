@@ -22,7 +22,8 @@ from vision.files import replacing
 from vision.record.chain import BrokenChainError, record_from_line, record_line, verified
 from vision.record.codec import GENESIS, Record, event_from_json, said_digest
 from vision.record.facts import Anchored, Nonce
-from vision.storage.log import MESSAGES, READ_TIME, listed_gaps, messages_from
+from vision.storage.log import MESSAGES, READ_TIME, messages_from
+from vision.storage.retention import listed_gaps
 from vision.storage.sqlite import reading
 from vision.wire.messages import Message, message_line
 from vision.wire.session import LogFold, Step, TableSession, new_session

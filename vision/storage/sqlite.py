@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import replacing
-
-log = logging.getLogger(__name__)
 
 
 class Closing(Enum):
@@ -68,15 +64,20 @@ CURES = {
 }
 
 
+def failure(doing: str, path: Path, error: sqlite3.Error) -> OutsideError:
+    """Return SQLite's error in words: what failed, where, the cure."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    cure = CURES.get(code, f"SQLite says: {error}")
+    return OutsideError(f"cannot {doing} the log {path}: {cure}")
+
+
 @contextmanager
 def explained(doing: str, path: Path) -> Iterator[None]:
-    """Turn SQLite's errors inside the block into an OutsideError: what failed, where, the cure."""
+    """Turn SQLite's errors inside the block into an OutsideError."""
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        cure = CURES.get(code, f"SQLite says: {error}")
-        raise OutsideError(f"cannot {doing} the log {path}: {cure}") from error
+        raise failure(doing, path, error) from error
 
 
 def lock(path: Path) -> IO[bytes]:
@@ -129,68 +130,6 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
         raise OutsideError(
             f"{path} is an SQLite file but not a log of Shoe Reader; give another path"
         )
-
-
-class Database:
-    """The open file of a log, and its lock."""
-
-    def __init__(self, path: Path, tables: str) -> None:
-        """Open or create the file and its tables, with durable commits.
-
-        OutsideError when something is in the way, or the file is not one of ours.
-        """
-        self.path = path
-        self._mutex = threading.Lock()
-        with ExitStack() as opened, explained("open", path):
-            self._lock = opened.enter_context(lock(path))
-            if state_of(path) is Closing.TORN:
-                log.warning("%s: %s", path, TORN_WORDS)
-            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._connection = opened.enter_context(closing(db))
-            db.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-            is_new = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if not is_new:
-                refuse_foreign(db, path)
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=FULL")
-            if is_new:
-                db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            db.executescript(tables)
-            db.execute(f"PRAGMA user_version={OPEN}")
-            # Into the file itself, so that a copy without its write-ahead file shows it.
-            db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            opened.pop_all()
-
-    def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
-        """Return all rows of a query; OutsideError when the disk refuses."""
-        with self._mutex, explained("read", self.path):
-            return self._connection.execute(query, values).fetchall()
-
-    def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
-        """Return the first column of the first row, None when there is none."""
-        rows = self.read(query, values)
-        return rows[0][0] if rows else None
-
-    @contextmanager
-    def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
-        """Do all of the block or, after an OutsideError, nothing of it."""
-        with self._mutex, explained("write to", self.path):
-            self._connection.execute(f"PRAGMA synchronous={synchronous}")
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-
-    def close(self) -> None:
-        """Fold the write-ahead file into the file and release it; a second call does nothing."""
-        with self._mutex, explained("close", self.path):
-            with suppress(sqlite3.ProgrammingError):  # closed already
-                self._connection.execute(f"PRAGMA user_version={CLOSED}")
-            self._connection.close()
-        self._lock.close()
 
 
 def copy_log(log: Path, out: Path) -> None:

@@ -99,9 +99,9 @@ def seconds(work: Callable[[], object]) -> float:
 
 def restart(path: Path) -> None:
     """Open the log as a reader does when it starts."""
-    with Store(path, header(), has_outbox=False) as store:
+    with Store(path, header(), has_outbox=False):
         restored(path, header(), None)
-        compare_messages(store, header())
+        compare_messages(path, header())
 
 
 def export(path: Path, name: str) -> None:

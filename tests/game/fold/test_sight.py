@@ -518,6 +518,27 @@ def test_confirmed_coup_stays_confirmed() -> None:
 # --- the burn -------------------------------------------------------------------------------------
 
 
+def test_burn_card_that_went_back_is_not_out_of_the_shoe() -> None:
+    """It is none of the burned cards, and its number is missing to nobody."""
+    dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
+    first = replace(seen_card(1, "-:9c"), life=LYING)
+    back = replace(seen_card(2, "-:-"), life=RETURNED)
+    dealer.tell(CoupSeen(dealer.tick(), 1, (first, back)))
+    shoe = dealer.all(ShoeChanged)[-1]
+    assert (shoe.out, shoe.missed, shoe.burned) == (1, 0, 1)
+
+
+def test_end_of_a_burn_withdrawn_leaves_the_cards_before() -> None:
+    """Of a burn that sight counts as two coups the second may prove to be none."""
+    dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
+    first = replace(seen_card(1, "-:9c"), life=Life.REMOVED)
+    dealer.tell(CoupSeen(dealer.tick(), 1, (first,)))
+    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(2, "-:-"),)))
+    dealer.tell(CoupSeen(dealer.tick(), 2, ()))
+    shoe = dealer.all(ShoeChanged)[-1]
+    assert (shoe.out, shoe.missed, shoe.burned) == (1, 0, 1)
+
+
 def burn_table(due: int = 3) -> Table:
     """Return a table where so many cards are to be burned, and the camera sees them."""
     dealer = table(Rules(burn=BurnRule(BurnKind.FIXED, due)))

@@ -175,7 +175,8 @@ class Shoe(NamedTuple):
     `burning`: cards that leave are burn cards; `burn_due` is how many there should be, the first
     included. `last_coup` is the last to be dealt, known once the cut card is out. `partial`: cards
     may have left unseen. `sight`: how many coups sight has begun in it, `burn_sight` which of them
-    is the burn (0: none).
+    is the burn, or the end of it (0: none), `burn_first` the order of its first card, `burn_back`
+    the orders of cards of it that are in the shoe again.
     """
 
     name: str
@@ -193,6 +194,8 @@ class Shoe(NamedTuple):
     back: int = 0
     sight: int = 0
     burn_sight: int = 0
+    burn_first: int = 0
+    burn_back: tuple[int, ...] = ()
 
     @property
     def gone(self) -> int:

@@ -335,19 +335,21 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     """Put these cards in place of those of the burn that sight counted as this coup."""
     table = transition.table
     shoe, coup, gate = table.shoe, table.coup, table.rules.confidence_gate
-    was = Coup(0, event.at, event.at)
-    first = min((card.order for card in event.cards), default=0)
+    was = Coup(0, event.at, event.at, back=shoe.burn_back)
+    back = tuple([card.order for card in cards if card.life is Life.RETURNED])
+    present = [card for card in cards if card.life is not Life.RETURNED]
+    first = min((card.order for card in event.cards), default=shoe.burn_first)
     earlier = tuple(card for card in shoe.burned if card.order < first)
     before = shoe.burned[len(earlier) :]
-    partners, _ = _partners(before, cards)
+    partners, _ = _partners(before, present)
     after = tuple(
-        _dealt(card, old, event.at, gate) for card, old in zip(cards, partners, strict=True)
+        _dealt(card, old, event.at, gate) for card, old in zip(present, partners, strict=True)
     )
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)
         was, before = coup, (*before, *coup.cards)
         table.coup = coup = None
-    elif after == before:
+    elif after == before and back == shoe.burn_back:
         return
     burned = (*earlier, *after)
     due = burn_due(table.rules.burn, burned[0].face if burned else None)
@@ -357,9 +359,11 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
         burned=burned,
         burn_due=due,
         burn_sight=event.coup,
+        burn_first=first,
+        burn_back=back,
         sight=max(shoe.sight, event.coup),
     )
-    burn, changed = Coup(0, event.at, event.at, cards=after), changes(before, after)
+    burn, changed = Coup(0, event.at, event.at, cards=after, back=back), changes(before, after)
     _count(transition, was._replace(cards=before), burn, changed)
     _report_cards(transition, 0, changed)
     recount(transition, None, changed)
@@ -384,6 +388,7 @@ def _count(transition: Transition, before: Coup, after: Coup, changed: Changes) 
     others = [card for card in shoe.burned if card not in after.cards]
     others += [card for coup in coups for card in coup.cards if coup.number != after.number]
     returned = [order for coup in coups for order in coup.back if coup.number != after.number]
+    returned += shoe.burn_back if after.number else ()
     out, back = _tally([*others, *after.cards], [*returned, *after.back])
     had, had_back = _tally([*others, *before.cards], [*returned, *before.back])
     orders = [card.order for card in (*others, *after.cards)] + [*returned, *after.back]

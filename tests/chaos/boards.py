@@ -46,7 +46,7 @@ LOOKS = {
         document.getElementById('coup').textContent,
         ...['punto', 'banco'].map(s => document.querySelectorAll(`#${s}-cards svg`).length)]""",
     "desk": """() => [!!document.querySelector('.table:not(.trouble)'),
-        document.querySelector('.table small')?.textContent.match(/coup ([^ ]*)/)?.[1],
+        document.querySelector('.table small')?.textContent.match(/coup ([^ ]*)/i)?.[1],
         document.getElementById('open-count').textContent,
         document.getElementById('done-count').textContent]""",
     "dealer/1": """() => [!document.body.matches('.stale'),

@@ -539,6 +539,18 @@ def test_end_of_a_burn_withdrawn_leaves_the_cards_before() -> None:
     assert (shoe.out, shoe.missed, shoe.burned) == (1, 0, 1)
 
 
+def test_burn_of_two_coups_may_change_in_the_first() -> None:
+    """What sight counts as the first coup of a burn is told again, with a card more."""
+    dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
+    first = replace(seen_card(1, "-:9c"), life=Life.REMOVED)
+    dealer.tell(CoupSeen(dealer.tick(), 1, (first,)))
+    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(2, "-:-"),)))
+    dealer.tell(CoupSeen(dealer.tick(), 1, (first, seen_card(2, "-:-"))))
+    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(3, "-:-"),)))
+    shoe = dealer.all(ShoeChanged)[-1]
+    assert (shoe.out, shoe.missed, shoe.burned) == (3, 0, 3)
+
+
 def burn_table(due: int = 3) -> Table:
     """Return a table where so many cards are to be burned, and the camera sees them."""
     dealer = table(Rules(burn=BurnRule(BurnKind.FIXED, due)))

@@ -133,7 +133,8 @@ def news(table: Table, event: Event, inherited: int) -> Iterator[Event]:
 def _merged(table: Table, event: CoupSeen, inherited: int) -> CoupSeen:
     """Return a coup as seen here, with what another reader told of it."""
     shoe, coup = table.shoe, table.coup_of_sight(event.coup)
-    burned = shoe.burned if event.coup == shoe.burn_sight else ()
+    burn = shoe.burn_of(event.coup)
+    burned = () if burn is None else burn.cards
     dealt = () if coup is None else (c for c in coup.cards if c.order not in (coup.carried, 0))
     known = {c.order: c for c in (*burned, *dealt) if 0 < c.order < inherited}
     late = event.at < table.clock

@@ -166,6 +166,14 @@ class Coup(NamedTuple):
         return tuple([card if old.order == card.order else old for old in self.cards])
 
 
+class Burn(NamedTuple):
+    """The burned cards that sight counts as one coup, which is `sight`; `back`: as of a `Coup`."""
+
+    sight: int
+    cards: tuple[DealtCard, ...] = ()
+    back: tuple[int, ...] = ()
+
+
 class Shoe(NamedTuple):
     """The shoe in use.
 
@@ -174,9 +182,7 @@ class Shoe(NamedTuple):
     52 faces were read; `surplus`: the orders of the cards of which there are too many.
     `burning`: cards that leave are burn cards; `burn_due` is how many there should be, the first
     included. `last_coup` is the last to be dealt, known once the cut card is out. `partial`: cards
-    may have left unseen. `sight`: how many coups sight has begun in it, `burn_sight` which of them
-    is the burn, or the end of it (0: none), `burn_first` the order of its first card, `burn_back`
-    the orders of cards of it that are in the shoe again.
+    may have left unseen. `sight`: how many coups sight has begun in it, those of `burns` included.
     """
 
     name: str
@@ -186,16 +192,22 @@ class Shoe(NamedTuple):
     counts: tuple[int, ...] = (0,) * 52
     surplus: frozenset[int] = frozenset()
     burning: bool = False
-    burned: tuple[DealtCard, ...] = ()
+    burns: tuple[Burn, ...] = ()
     burn_due: int | None = None
     last_coup: int | None = None
     left: int | None = None
     partial: bool = False
     back: int = 0
     sight: int = 0
-    burn_sight: int = 0
-    burn_first: int = 0
-    burn_back: tuple[int, ...] = ()
+
+    @property
+    def burned(self) -> tuple[DealtCard, ...]:
+        """The burned cards, in the order of leaving."""
+        return tuple([card for burn in self.burns for card in burn.cards])
+
+    def burn_of(self, sight: int) -> Burn | None:
+        """Return the burned cards that sight counts as that coup."""
+        return next((burn for burn in self.burns if burn.sight == sight), None)
 
     @property
     def gone(self) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vision.game.coup.fault_table import KINDS
-from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Marks
+from vision.game.coup.state import NO_MARKS, Burn, Coup, DealtCard, Marks
 from vision.game.coup.transition import Changes, Transition, changes, check_cut_card, recount
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
 from vision.game.fold.shoe import (
@@ -36,14 +36,15 @@ def coup_seen(transition: Transition, event: CoupSeen) -> None:
     """Replace what is known of a coup, or of the burn, by what sight believes now."""
     shoe = transition.table.shoe if transition.table.shoe.name else ensure_shoe(transition)
     coup = transition.table.coup_of_sight(event.coup)
-    known = coup is not None or event.coup == shoe.burn_sight
+    is_burn = shoe.burn_of(event.coup) is not None
+    known = coup is not None or is_burn
     if not known and event.coup != shoe.sight + 1:
         expected = f"the next of this shoe is {shoe.sight + 1}"
         transition.ignore(event, f"coup {event.coup} of sight was not begun here: {expected}")
         return
     before = transition.table.shoe.last
     burned = _burned(transition, event)
-    if burned or event.coup == shoe.burn_sight:
+    if burned or is_burn:
         _replace_burn(transition, event, event.cards[:burned])
         coup = transition.table.coup_of_sight(event.coup)
     cards = event.cards[burned:]
@@ -309,11 +310,12 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
     coup = table.coup
     other = bool(table.done) or (coup is not None and coup.sight != event.coup)
     burns = transition.table.rules.burn.kind is not BurnKind.NONE
-    if not cards or not burns or (other and shoe.burn_sight != event.coup):
+    known = shoe.burn_of(event.coup) is not None
+    if not cards or not burns or (other and not known):
         return 0
     if other and table.coup_of_sight(event.coup) is None:
         return len(cards)
-    is_burn = shoe.burning or shoe.burn_sight == event.coup
+    is_burn = shoe.burning or known
     slotted = next((i for i, card in enumerate(cards) if card.slot is not None), None)
     if slotted is not None:
         aside = [i for i, card in enumerate(cards[:slotted]) if card.life is not Life.OUT]
@@ -335,36 +337,34 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     """Put these cards in place of those of the burn that sight counted as this coup."""
     table = transition.table
     shoe, coup, gate = table.shoe, table.coup, table.rules.confidence_gate
-    was = Coup(0, event.at, event.at, back=shoe.burn_back)
-    back = tuple([card.order for card in cards if card.life is Life.RETURNED])
+    part = shoe.burn_of(event.coup) or Burn(event.coup)
+    was = Coup(0, event.at, event.at, cards=part.cards, back=part.back)
     present = [card for card in cards if card.life is not Life.RETURNED]
-    first = min((card.order for card in event.cards), default=shoe.burn_first)
-    earlier = tuple(card for card in shoe.burned if card.order < first)
-    before = shoe.burned[len(earlier) :]
-    partners, _ = _partners(before, present)
-    after = tuple(
-        _dealt(card, old, event.at, gate) for card, old in zip(present, partners, strict=True)
+    partners, _ = _partners(part.cards, present)
+    now = Burn(
+        event.coup,
+        tuple([_dealt(c, old, event.at, gate) for c, old in zip(present, partners, strict=True)]),
+        tuple([card.order for card in cards if card.life is Life.RETURNED]),
     )
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)
-        was, before = coup, (*before, *coup.cards)
+        was = coup._replace(cards=(*part.cards, *coup.cards))
         table.coup = coup = None
-    elif after == before and back == shoe.burn_back:
+    elif now == part:
         return
-    burned = (*earlier, *after)
-    due = burn_due(table.rules.burn, burned[0].face if burned else None)
-    burning = shoe.burning or (coup is None and not shoe.burn_sight)
-    table.shoe = table.shoe._replace(
+    burning = shoe.burning or (coup is None and not shoe.burns)
+    others = [burn for burn in shoe.burns if burn.sight != event.coup]
+    shoe = shoe._replace(
         burning=burning,
-        burned=burned,
-        burn_due=due,
-        burn_sight=event.coup,
-        burn_first=first,
-        burn_back=back,
+        burns=tuple(sorted([*others, now])),
         sight=max(shoe.sight, event.coup),
     )
-    burn, changed = Coup(0, event.at, event.at, cards=after, back=back), changes(before, after)
-    _count(transition, was._replace(cards=before), burn, changed)
+    burned = shoe.burned
+    due = burn_due(table.rules.burn, burned[0].face if burned else None)
+    table.shoe = shoe._replace(burn_due=due)
+    after = Coup(0, event.at, event.at, cards=now.cards, back=now.back, sight=event.coup)
+    changed = changes(was.cards, now.cards)
+    _count(transition, was, after, changed)
     _report_cards(transition, 0, changed)
     recount(transition, None, changed)
     if not burning:
@@ -385,10 +385,10 @@ def _count(transition: Transition, before: Coup, after: Coup, changed: Changes) 
     if same and _numbers(changed.old) == _numbers(changed.new):
         return
     shoe, coups = transition.table.shoe, transition.table.latest
-    others = [card for card in shoe.burned if card not in after.cards]
-    others += [card for coup in coups for card in coup.cards if coup.number != after.number]
-    returned = [order for coup in coups for order in coup.back if coup.number != after.number]
-    returned += shoe.burn_back if after.number else ()
+    rest: list[Burn | Coup] = [coup for coup in coups if coup.number != after.number]
+    rest += [burn for burn in shoe.burns if after.number or burn.sight != after.sight]
+    others = [card for each in rest for card in each.cards]
+    returned = [order for each in rest for order in each.back]
     out, back = _tally([*others, *after.cards], [*returned, *after.back])
     had, had_back = _tally([*others, *before.cards], [*returned, *before.back])
     orders = [card.order for card in (*others, *after.cards)] + [*returned, *after.back]

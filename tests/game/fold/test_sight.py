@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -518,37 +519,29 @@ def test_confirmed_coup_stays_confirmed() -> None:
 # --- the burn -------------------------------------------------------------------------------------
 
 
-def test_burn_card_that_went_back_is_not_out_of_the_shoe() -> None:
-    """It is none of the burned cards, and its number is missing to nobody."""
+FIRST = replace(seen_card(1, "-:9c"), life=Life.REMOVED)
+SECOND = seen_card(2, "-:-")
+
+
+@pytest.mark.parametrize(
+    ("told", "burned"),
+    [
+        pytest.param([(1, FIRST, replace(SECOND, life=RETURNED))], 1, id="one went back"),
+        pytest.param([(1, FIRST), (2, SECOND), (2,)], 1, id="the end was none"),
+        pytest.param(
+            [(1, FIRST), (2, SECOND), (1, FIRST, SECOND), (2, seen_card(3, "-:-"))],
+            3,
+            id="one more in the first of two coups",
+        ),
+    ],
+)
+def test_burn_may_be_told_otherwise(told: list[tuple[Any, ...]], burned: int) -> None:
+    """Sight may count it as two coups, and change its mind: what is out is what it says now."""
     dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
-    first = replace(seen_card(1, "-:9c"), life=LYING)
-    back = replace(seen_card(2, "-:-"), life=RETURNED)
-    dealer.tell(CoupSeen(dealer.tick(), 1, (first, back)))
+    for coup, *seen in told:
+        dealer.tell(CoupSeen(dealer.tick(), coup, tuple(seen)))
     shoe = dealer.all(ShoeChanged)[-1]
-    assert (shoe.out, shoe.missed, shoe.burned) == (1, 0, 1)
-
-
-def test_end_of_a_burn_withdrawn_leaves_the_cards_before() -> None:
-    """Of a burn that sight counts as two coups the second may prove to be none."""
-    dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
-    first = replace(seen_card(1, "-:9c"), life=Life.REMOVED)
-    dealer.tell(CoupSeen(dealer.tick(), 1, (first,)))
-    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(2, "-:-"),)))
-    dealer.tell(CoupSeen(dealer.tick(), 2, ()))
-    shoe = dealer.all(ShoeChanged)[-1]
-    assert (shoe.out, shoe.missed, shoe.burned) == (1, 0, 1)
-
-
-def test_burn_of_two_coups_may_change_in_the_first() -> None:
-    """What sight counts as the first coup of a burn is told again, with a card more."""
-    dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
-    first = replace(seen_card(1, "-:9c"), life=Life.REMOVED)
-    dealer.tell(CoupSeen(dealer.tick(), 1, (first,)))
-    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(2, "-:-"),)))
-    dealer.tell(CoupSeen(dealer.tick(), 1, (first, seen_card(2, "-:-"))))
-    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(3, "-:-"),)))
-    shoe = dealer.all(ShoeChanged)[-1]
-    assert (shoe.out, shoe.missed, shoe.burned) == (3, 0, 3)
+    assert (shoe.out, shoe.missed, shoe.burned) == (burned, 0, burned)
 
 
 def burn_table(due: int = 3) -> Table:

@@ -81,10 +81,9 @@ class Consumer:
         self._endpoint = endpoint
         self._site = site
         self._writer = writer
-        everything = PREFIX.format(site=site, table=ALL_TABLES)
-        self._client_id = private_id(endpoint, everything, f"archive {name}")
-        self._subscriptions = [(everything + topic, 1) for topic in TOPICS]
-        self._subscriptions.append((everything + HEALTH, 0))
+        house = PREFIX.format(site=site, table=ALL_TABLES)
+        self._client_id = private_id(endpoint, house, f"archive {name}")
+        self._subscriptions = [*((house + topic, 1) for topic in TOPICS), (house + HEALTH, 0)]
         self._batch: list[_Delivered] = []
         self._gaps: dict[Where, Gaps] = {}
         self._stopping = threading.Event()
@@ -132,22 +131,23 @@ class Consumer:
             while is_up:
                 is_up = self._read(client)
                 self._archive(client, after_batch)
-        except Exception as error:  # a defect of ours must not end the archive for good
-            log.exception(
-                "the archive lost its connection to the broker; reconnecting; report this"
-            )
-            self._why = f"the link to the broker failed: {error!r}"
         finally:
             client.disconnect()
 
     def _read(self, client: paho.Client) -> bool:
         """Take what has come into the batch; False where the connection or the run has ended."""
-        wait_s, count = TICK_S, -1
-        while count < len(self._batch) < AT_ONCE:
-            count = len(self._batch)
-            if self._stopping.is_set() or client.loop(wait_s) != paho.MQTT_ERR_SUCCESS:
-                return False
-            wait_s = 0.0
+        count = -1
+        try:
+            while count < len(self._batch) < AT_ONCE:
+                wait_s, count = TICK_S if count < 0 else 0.0, len(self._batch)
+                if self._stopping.is_set() or client.loop(wait_s) != paho.MQTT_ERR_SUCCESS:
+                    return False
+        except Exception as error:  # a defect of ours must not end the connection for good
+            log.exception(
+                "the archive lost its connection to the broker; reconnecting; report this"
+            )
+            self._why = f"the link to the broker failed: {error!r}"
+            return False
         return True
 
     def _archive(self, client: paho.Client, after_batch: Callable[[], None]) -> None:

@@ -35,13 +35,6 @@ def test_odds_of_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     assert "| bet | pays | wins | per bet made | per bet resolved |" in out
 
 
-@pytest.mark.parametrize(("form", "start"), [("markdown", "# Punto"), ("html", "<!DOCTYPE html>")])
-def test_odds_guide(form: str, start: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The players' guide in both forms."""
-    assert main(["odds", "punto-banco", "--guide", form]) == 0
-    assert capsys.readouterr().out.startswith(start)
-
-
 def test_odds_published(capsys: pytest.CaptureFixture[str]) -> None:
     """Every published figure beside ours."""
     assert main(["odds", "--published"]) == 0
@@ -58,7 +51,6 @@ def test_odds_published(capsys: pytest.CaptureFixture[str]) -> None:
         (["--decks", "13"], "--decks: is 13; write"),
         (["--gone", "1x"], "--gone: '1x' is not a card"),
         (["commission", "--decks", "1", "--gone", "As As"], "--gone: 2 copies of As have gone"),
-        (["--guide", "html", "--gone", "As"], "--guide: needs a full shoe; leave out --gone"),
     ],
 )
 def test_odds_refuses(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

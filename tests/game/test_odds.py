@@ -11,8 +11,6 @@ import pytest
 from vision.commands.odds import (
     edge_table,
     figures_table,
-    guide_html,
-    guide_markdown,
     probabilities,
     ten_digits,
 )
@@ -33,7 +31,6 @@ from vision.game.odds import (
     remaining,
 )
 from vision.game.outcome import is_natural, outcome_of
-from vision.game.rules import Profile
 from vision.game.tableau import STANDARD, next_slot
 from vision.game.wagers import Bet, Betting, wins
 
@@ -304,35 +301,6 @@ def test_edge_table_names_both_conventions() -> None:
         "1.0579 %",
         "1.1692 %",
     )
-
-
-def guide(name: str) -> tuple[Profile, tuple[Edge, ...]]:
-    """Return a profile and its edges from eight decks."""
-    profile = load_profile(name)
-    return profile, edges(EIGHT, profile.betting)
-
-
-def test_guide_markdown_reproduces_sheet_0() -> None:
-    """The guide has the range, the Egalite and the 3G8 figures that sheet 0 publishes."""
-    profile, found = guide("double-chance")
-    text = guide_markdown(profile, 8, found)
-    assert text.startswith("# Double Chance Baccarat: a players' guide to the house edge\n")
-    assert "varies from 0.195 % to 0.956 %" in text
-    assert "| Egalite | 9-1 | 4.84 % |" in text
-    assert "| Three Giving Eight | 180-1 | 17.77 % |" in text
-    assert "| Punto at 10 % Double Chance | 1-1 | 0.28 % |" in text
-    assert "From 8 decks, per bet made" in text
-
-
-def test_guide_html_is_a_page_with_the_same_figures() -> None:
-    """The page has title, table and convention, its text escaped."""
-    profile, found = guide("commission")
-    page = guide_html(profile, 8, found)
-    assert page.startswith("<!DOCTYPE html>")
-    assert "<title>Baccarat with commission: a players&#39; guide to the house edge</title>" in page
-    assert "<tr><td>Banco</td><td>1-1 less 5 %</td><td>1.06 %</td></tr>" in page
-    assert "<p>From 8 decks, per bet made" in page
-    assert "Double Chance" not in page
 
 
 def test_table_text_is_aligned() -> None:

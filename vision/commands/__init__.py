@@ -28,7 +28,7 @@ COMMANDS = {
     "accept": "measure the reader at this table by what people say was dealt",
     "replay": "replay the log of a table and print its messages",
     "audit": "verify that a log or an export and its evidence are unchanged",
-    "odds": "print exact odds and house edges of a profile, or a guide for players",
+    "odds": "print exact odds and house edges of a profile",
     "explain": "explain card by card what the third-card rules require, and by which clause",
     "simulate": "deal a shoe on film, with ground truth and a table file",
     "order": "give a table a signed order, such as void a coup or new shoe",

@@ -6,7 +6,6 @@ import argparse
 import csv
 import json
 import logging
-import os
 import sys
 import threading
 import time
@@ -21,11 +20,10 @@ from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
 from vision.commands import Run, actions_of
 from vision.commands.printing.console import TextTable, add_trust, trust_of, unbroken
-from vision.config.table import ArchiveSection, load
+from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.floor.archive.consumer import Consumer
 from vision.floor.archive.database import ARCHIVE_HELP, forget_term, open_named, prune
-from vision.floor.archive.hook import Hook, hook_target
 from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.questions import ask, asked_of
 from vision.floor.archive.writer import Writer
@@ -52,8 +50,6 @@ def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
     words = "archive what all tables of a house publish; name the files of those with a [standby]"
     add = declare("serve", _serve, words, "TABLE.toml").add_argument
     add("--days", type=int, metavar="N", help="instead of [archive] keep_days")
-    add("--hook", metavar="URL", help="instead of [archive] hook")
-    add("--cloudevents", action="store_true", help="send CloudEvents 1.0 to the hook")
     add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")
     add_trust(declare("load", _load, "load logs or exports into the archive", "LOG"))
     add_trust(declare("verify", _verify, "compare the archive with logs or exports", "LOG"))
@@ -82,29 +78,15 @@ def _serve(args: argparse.Namespace) -> None:
     engine, shown = open_named(args.archive or config.archive.address, create=True)
     endpoint = endpoint_of(config.broker, config.archive)
     consumer = Consumer(endpoint, config.site, Writer(engine, pairs), name=shown)
-    hook = _hook(engine, config.archive, args)
     over = threading.Event()
     days = config.archive.keep_days if args.days is None else args.days
     if days:
         threading.Thread(target=_prune_on, args=(engine, days, over), daemon=True).start()
     print(f"archive: {shown}, of all tables of {config.site} at {endpoint}", flush=True)
-    if hook is not None:
-        hook.start()
     try:
-        consumer.run(hook.wake if hook is not None else lambda: None)
+        consumer.run()
     finally:
         over.set()
-        if hook is not None:
-            hook.stop()
-
-
-def _hook(engine: Engine, own: ArchiveSection, args: argparse.Namespace) -> Hook | None:
-    url = args.hook if args.hook is not None else own.hook
-    if not url:
-        return None
-    secret = os.environ.get(own.hook_secret_env or "SHOE_READER_HOOK_SECRET", "")
-    as_cloudevents = args.cloudevents or own.cloudevents
-    return Hook(engine, hook_target(url, secret, as_cloudevents=as_cloudevents))
 
 
 def _prune_on(engine: Engine, days: int, over: threading.Event) -> None:

@@ -12,9 +12,6 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
-from importlib.resources import files
-
-from jinja2 import Environment
 
 from vision.commands.printing.console import TextTable
 from vision.config.profiles import DEFAULT, load_profile, profile_names
@@ -41,11 +38,6 @@ CONVENTION = (
     "House edge: the share of the stake that the house keeps on average, odds to 1. Per bet made "
     "counts every bet; per bet resolved leaves out those that an Egalite returns."
 )
-EXPLANATION = (
-    "The House Edge is a measure of how much the House expects to win, as a percentage of the "
-    "wager. In a wager with a House Edge of five percent a player loses, on average over time, "
-    "5 for every 100 wagered."
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gone", default="", metavar="CARDS", help=words)
     add = parser.add_mutually_exclusive_group().add_argument
     add("--markdown", action="store_true", help="the tables in Markdown")
-    add("--guide", choices=("markdown", "html"), help="the players' Guide to the House Edge")
     words = "every figure that the rule sheets publish, ours, and the convention of each"
     add("--published", action="store_true", help=words)
 
@@ -69,8 +60,6 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.decks is not None and not 1 <= args.decks <= 12:
         raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
-    if args.gone and args.guide:
-        raise ConfigurationError("--guide: needs a full shoe; leave out --gone")
     names = args.profile or profile_names()
     print("\n\n".join(_odds_of(load_profile(name), args) for name in names))
 
@@ -83,8 +72,6 @@ def _odds_of(profile: Profile, args: argparse.Namespace) -> str:
     except ValueError as error:
         raise ConfigurationError(f"--gone: {error}") from error
     found = edges(counts, profile.betting)
-    if args.guide:
-        return (guide_html if args.guide == "html" else guide_markdown)(profile, decks, found)
     shoe = f"{decks} decks, {len(gone)} cards gone" if gone else f"{decks} decks, full shoe"
     form = TextTable.markdown if args.markdown else TextTable.text
     tables = (form(table) for table in (probabilities(counts), edge_table(found)))
@@ -135,46 +122,6 @@ def edge_table(found: Iterable[Edge]) -> TextTable:
         for edge in found
     )
     return TextTable(("bet", "pays", "wins", "per bet made", "per bet resolved"), rows)
-
-
-def _guide(
-    profile: Profile, decks: int, found: tuple[Edge, ...]
-) -> tuple[str, TextTable, tuple[str, ...]]:
-    """Return title, table and paragraphs of the Guide to the House Edge."""
-    rows = tuple(
-        (
-            edge.offer.name
-            + ("" if edge.share is None else f" at {float(edge.share * 100):g} % Double Chance"),
-            edge.offer.terms,
-            f"{percent(edge.per_bet, 2)} %",
-        )
-        for edge in found
-    )
-    notes = [EXPLANATION, f"From {decks} decks, per bet made: every bet counts, odds are to 1."]
-    shares = sorted({edge.share for edge in found if edge.share is not None})
-    both = [[edge.per_bet for edge in found if edge.share == share] for share in shares]
-    if len(both) == 2:
-        low, high = sorted(sum(each, Fraction(0)) / len(each) for each in both)
-        notes.append(
-            f"The mean of Banco and Punto varies from {percent(low, 3)} % to {percent(high, 3)} % "
-            "with the Double Chance percentage that has been agreed."
-        )
-    title = f"{profile.title}: a players' guide to the house edge"
-    return title, TextTable(("Wager", "Pays", "House edge"), rows), tuple(notes)
-
-
-def guide_markdown(profile: Profile, decks: int, found: tuple[Edge, ...]) -> str:
-    """Return the Guide to the House Edge of a profile in Markdown."""
-    title, table, (first, *notes) = _guide(profile, decks, found)
-    return "\n\n".join((f"# {title}", first, table.markdown(), *notes)) + "\n"
-
-
-def guide_html(profile: Profile, decks: int, found: tuple[Edge, ...]) -> str:
-    """Return the Guide to the House Edge of a profile as a page of HTML."""
-    title, table, notes = _guide(profile, decks, found)
-    page = files("vision.commands.printing").joinpath("guide.html").read_text("utf-8")
-    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(page)
-    return template.render(title=title, table=table, paragraphs=notes)
 
 
 def figures_table(figures: Iterable[Figure]) -> TextTable:

@@ -401,16 +401,11 @@ class ArchiveSection(AccountSection):
     """The house's archive of record, for `shoe-reader floor archive` and the reports at the desk.
 
     `address` is an SQL address or a file of SQLite; empty: the desk has no reports. What is older
-    than `keep_days` is deleted (0: never). `hook` is a web address that gets every message, signed
-    with the secret in the environment variable `hook_secret_env`, as CloudEvents with
-    `cloudevents`.
+    than `keep_days` is deleted (0: never).
     """
 
     address: str = ""
     keep_days: int = Field(default=0, ge=0, le=36_500)
-    hook: str = ""
-    hook_secret_env: str = ""
-    cloudevents: bool = False
 
 
 class TableConfig(Section):

@@ -11,7 +11,6 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -93,12 +92,12 @@ class Consumer:
         self._why = ""  # the connection ended
         self._said = ""
 
-    def run(self, after_batch: Callable[[], None] = lambda: None) -> None:
-        """Archive until `stop` is called; `after_batch` is called when something was written."""
+    def run(self) -> None:
+        """Archive until `stop` is called."""
         delay, said = FIRST_RETRY_S, ""
         while not self._stopping.is_set():
             began_s = time.monotonic()
-            self._attempt(after_batch)
+            self._attempt()
             self.connected = False
             self._endpoint = self._endpoint.turned()
             if time.monotonic() - began_s > LAST_RETRY_S:
@@ -113,7 +112,7 @@ class Consumer:
         """End soon; what is not acknowledged comes again."""
         self._stopping.set()
 
-    def _attempt(self, after_batch: Callable[[], None]) -> None:
+    def _attempt(self) -> None:
         """Connect, and stay while the connection lasts; `_why` then says why it has ended."""
         self._why = "the broker ended the connection"
         client = new_client(self._endpoint, self._client_id, keeps=True)
@@ -130,7 +129,7 @@ class Consumer:
             is_up = True
             while is_up:
                 is_up = self._read(client)
-                self._archive(client, after_batch)
+                self._archive(client)
         finally:
             client.disconnect()
 
@@ -150,12 +149,11 @@ class Consumer:
             return False
         return True
 
-    def _archive(self, client: paho.Client, after_batch: Callable[[], None]) -> None:
+    def _archive(self, client: paho.Client) -> None:
         batch, self._batch = self._batch, []
         if batch and self._write(client, [one.received for one in batch]):
             for one in batch:
                 client.ack(one.mid, one.qos)
-            after_batch()
         if self.connected:
             self._ask(client)
             self._leave_silent_node(client)

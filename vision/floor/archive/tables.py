@@ -72,7 +72,7 @@ message = _table(
     Index("message_at", "site", "table_name", "at"),
 )
 # Messages that are kept but are no record: of an older term of a standby pair, of no form, a second
-# text of one number, what a web hook refused.
+# text of one number.
 apart = _table(
     "apart",
     *_own_key(),
@@ -227,8 +227,6 @@ evidence = _table(
     _said("at", BigInteger, _AT),
     topic="evidence",
 )
-# How far a web hook has been served.
-hook = Table("hook", metadata, _key("url"), Column("arrival", BigInteger, nullable=False))
 
 # Made from messages: what a check makes anew from a log and compares.
 DERIVED = (coup, alert, card, status, evidence)

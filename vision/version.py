@@ -1,3 +1,3 @@
 """The version of the program, which the package, the log and every status message give."""
 
-VERSION = "1.0.0"
+VERSION = "1.1.0"

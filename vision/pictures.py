@@ -8,6 +8,7 @@ and 5.9 GB. So the header is read here first, and only a known format of a possi
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from struct import error as StructError  # noqa: N812  # it is an exception
@@ -82,7 +83,7 @@ def why_no_picture(data: bytes) -> str:
         )
     if not data:
         return "is empty; copy it again"
-    if _size(data) is not None:
+    if _reader_of(data) is not None:
         return "is a picture that is damaged, cut off or too large; copy it again"
     return "is not a picture that can be read; give a JPEG, PNG, WebP, TIFF or BMP file"
 
@@ -122,11 +123,16 @@ def _is_whole(data: bytes) -> bool:
 
 def _size(data: bytes) -> Size | None:
     """Return width and height as the header has them; `None` for another format or a cut header."""
-    read = next((read for start, read in _FORMATS.items() if data.startswith(start)), None)
+    read = _reader_of(data)
     try:
         return None if read is None else read(data)
     except (StructError, KeyError):
         return None
+
+
+def _reader_of(data: bytes) -> Callable[[bytes], Size | None] | None:
+    """Return what reads the size of a picture that begins so; `None`: it is of no known format."""
+    return next((read for form, read in _FORMATS.items() if re.match(form, data, re.DOTALL)), None)
 
 
 def _png(data: bytes) -> Size | None:
@@ -181,11 +187,12 @@ def _tiff(data: bytes) -> Size | None:
     return values[TIFF_WIDTH], values[TIFF_HEIGHT]
 
 
+# By how a file begins; RIFF holds sounds and films as well.
 _FORMATS: dict[bytes, Callable[[bytes], Size | None]] = {
-    b"\x89PNG\r\n\x1a\n": _png,
-    b"\xff\xd8": _jpeg,
-    b"RIFF": _webp,
-    b"BM": _bmp,
-    b"II*\0": _tiff,
-    b"MM\0*": _tiff,
+    rb"\x89PNG\r\n\x1a\n": _png,
+    rb"\xff\xd8": _jpeg,
+    rb"RIFF....WEBP": _webp,
+    rb"BM": _bmp,
+    rb"II\*\0": _tiff,
+    rb"MM\0\*": _tiff,
 }

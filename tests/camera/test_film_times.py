@@ -28,13 +28,14 @@ def film(
     *,
     bf: int = 0,
     size: tuple[int, int] = SIZE,
+    form: str = "yuv420p",
 ) -> Path:
     """Write a film whose frames have these time stamps."""
     with av.open(path, "w") as out:
         stream = out.add_stream(codec, rate=FPS)
         assert isinstance(stream, av.video.stream.VideoStream)
         stream.width, stream.height = size
-        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        stream.pix_fmt = "yuvj420p" if (codec, form) == ("mjpeg", "yuv420p") else form
         stream.codec_context.time_base = Fraction(1, 1000)
         stream.codec_context.max_b_frames = bf
         noise = np.random.default_rng(1)
@@ -109,8 +110,27 @@ def test_long_gap_lets_the_clock_of_the_table_go_on() -> None:
         ([None, None, None], [0, 100, 200], []),
         ([0.0, None, None, 0.45], [0, 100, 200, 450], []),
         ([None, 7.0, 7.1], [0, 100, 200], []),
+        ([3.0] * 6, [0, 1, 2, 102, 202, 302], []),
+        ([0.0] * 5 + [1.0] * 5, [0, 1, 2, 102, 202, 1000, 1001, 1002, 1102, 1202], []),
+        ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0], [0, 1, 2, 102, 202, 302], []),
+        ([90.0, 60.0, 30.0, 0.0, -30.0], [0, 100, 200, 300, 400], ["-30.0"] * 3),
+        ([0.0] * 5 + [0.1, 0.2, 0.3], [0, 1, 2, 102, 202, 302, 402, 502], []),
     ],
-    ids=["negative", "back", "a-day-on", "mixed-up", "same", "none", "missing", "late"],
+    ids=[
+        "negative",
+        "back",
+        "a-day-on",
+        "mixed-up",
+        "same",
+        "none",
+        "missing",
+        "late",
+        "all-equal",
+        "coarse",
+        "running-back",
+        "leaping-back",
+        "stuck-and-going-on",
+    ],
 )
 def test_stamps_that_fail_do_not_stop_the_clock(
     stamps: Sequence[float | None], expected: Sequence[int], blind: Sequence[str]
@@ -120,6 +140,94 @@ def test_stamps_that_fail_do_not_stop_the_clock(
     assert times(shown) == expected
     reasons = [each.reason for each in shown if isinstance(each, Outage)]
     assert reasons == [f"the time stamps of a.mkv leap by {by} s" for by in blind]
+
+
+H264, EACH = "libx264", ("a.mkv", "a.mov", "a.ts")
+FORMS = [
+    *(
+        (name, H264, form)
+        for name in EACH
+        for form in ("yuv420p", "yuv420p10le", "yuv422p", "yuv422p10le", "yuv444p", "gray")
+    ),
+    *((name, "libx265", "yuv420p10le") for name in EACH),
+    *((name, "mjpeg", form) for name in ("a.mkv", "a.avi") for form in ("yuvj422p", "yuvj444p")),
+    *(("a.mkv", "ffv1", form) for form in ("bgr0", "gbrp10le", "yuv444p16le", "gray16le")),
+    *(("a.mov", "png", form) for form in ("rgb24", "rgba", "gray")),
+    ("a.mkv", "libx264rgb", "rgb24"),
+    ("a.mov", "rawvideo", "yuyv422"),
+]
+
+
+@pytest.mark.parametrize(("name", "codec", "form"), FORMS)
+def test_film_of_any_pixel_format_is_read_to_its_end(
+    tmp_path: Path, name: str, codec: str, form: str
+) -> None:
+    """Bits, colours at full or half width, and grey: every frame comes, in its colours."""
+    stamps = [*range(0, 400, 40)]
+    shown = read(film(tmp_path / name, stamps, codec, form=form))
+    assert times(shown) == [1000 + each for each in stamps]
+    first = next(each.frame for each in shown if isinstance(each, Shot))
+    assert first.image.shape == (*SIZE[::-1], 3)
+    assert 100 < first.image.mean() < 155  # even noise
+
+
+@pytest.mark.parametrize("begin", [-6.0, 0.0, 95_437.7 - 0.5, 95_443.0])
+def test_transport_stream_whose_stamps_begin_again_is_whole(tmp_path: Path, begin: float) -> None:
+    """Its clock of 33 bits and 90 kHz is full after 26.5 hours, before, in or after the film."""
+    path, whole = tmp_path / "a.ts", film(tmp_path / "b.ts", range(0, 1000, 40))
+    with av.open(str(whole)) as source, av.open(str(path), "w") as out:
+        ours = source.streams.video[0]
+        stream = out.add_stream_from_template(ours)
+        for packet in source.demux(ours):
+            if packet.pts is not None and packet.dts is not None:
+                moved = round(begin / (packet.time_base or 1))
+                packet.pts, packet.dts = packet.pts + moved, packet.dts + moved
+                packet.stream = stream
+                out.mux(packet)
+    assert times(read(path)) == [1000 + each for each in range(0, 1000, 40)]
+
+
+def test_recordings_joined_in_one_file_are_read_whole(tmp_path: Path) -> None:
+    """The stamps of the second begin again: a loss of view, and no end that is missing.
+
+    Of the last pictures of the first nobody can say whether they are whole.
+    """
+    late = film(tmp_path / "a.ts", range(5000, 5400, 40)).read_bytes()
+    early = film(tmp_path / "b.ts", range(0, 400, 40)).read_bytes()
+    (tmp_path / "c.ts").write_bytes(late + early)
+    shown = read(tmp_path / "c.ts")
+    assert 18 <= len(times(shown)) <= 20
+    assert any(isinstance(each, Outage) and "leap" in each.reason for each in shown)
+
+
+def test_film_whose_stamps_do_not_rise_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its frame rate gives the times, and a person is warned."""
+    list(_paced(iter([decoding.Decoded(IMAGE, 0.0)] * 9), tmp_path / "a.mkv", Pace(0, 10.0, 0.0)))
+    assert [record.message for record in caplog.records] == [
+        f"{tmp_path / 'a.mkv'}: its time stamps do not rise; its frame rate gives the times"
+    ]
+
+
+def test_cover_picture_and_preview_are_not_the_film(tmp_path: Path) -> None:
+    """Of several streams that is read which a player shows, to its last frame."""
+    path = tmp_path / "a.mp4"
+    with av.open(str(path), "w") as out:
+        small = out.add_stream("mjpeg", rate=FPS)
+        large = out.add_stream("libx264", rate=FPS)
+        for stream, (width, height) in ((small, (80, 60)), (large, SIZE)):
+            stream.width, stream.height = width, height
+            stream.pix_fmt = "yuvj420p" if stream is small else "yuv420p"
+        for number in range(10):
+            for stream in (small, large) if number == 0 else (large,):
+                image = np.full((stream.height, stream.width, 3), 20 * number, np.uint8)
+                frame = av.VideoFrame.from_ndarray(image, "bgr24")
+                frame.pts, frame.time_base = number, Fraction(1, FPS)
+                out.mux(stream.encode(frame))
+        for stream in (small, large):
+            out.mux(stream.encode(None))
+    assert len(times(read(path))) == 10
 
 
 @pytest.mark.parametrize("name", ["a.mkv", "a.ts", "a.flv", "a.avi", "a.h264"])

@@ -164,6 +164,14 @@ def test_cut_picture_never_raises(suffix: str) -> None:
         assert found is None or found.shape == PICTURE.shape
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_half_picture_is_called_cut_off(suffix: str) -> None:
+    """Who copied half of a picture, of any format, is not told that it is none."""
+    half = packed(suffix)[: len(packed(suffix)) // 2]
+    assert "damaged, cut off or too large" in pictures.why_no_picture(half)
+    assert "is not a picture" in pictures.why_no_picture(b"RIFF\0\0\0\0WAVEfmt ")
+
+
 def test_other_formats_and_missing_files_are_no_pictures(tmp_path: Path) -> None:
     """Only formats whose size is read first are decoded at all."""
     assert decode_picture(b"P6 2 2 255 " + bytes(12)) is None

@@ -51,7 +51,7 @@ import av.logging
 import cv2
 import numpy as np
 
-from vision.camera.decoding import Coding, Planes, pixels
+from vision.camera.decoding import Coding, Planes, pixels, shown_stream
 from vision.camera.whole_pictures import WholePictures
 from vision.pictures import MOST_PIXELS
 from vision.sight.geometry.plane import Image
@@ -301,8 +301,11 @@ def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | Planes |
         if time.monotonic() - began > open_s:
             return
         yield Signal.OPENED
-        whole, damaged_s = WholePictures(container.streams.video[0]), math.inf
-        for packet in _in_time(container.demux(video=0), stall_s):
+        stream = shown_stream(container)
+        if stream is None:
+            return
+        whole, damaged_s = WholePictures(stream), math.inf
+        for packet in _in_time(container.demux(stream), stall_s):
             for frame in whole.decode(packet):
                 if frame is None or frame.width * frame.height > MOST_PIXELS:
                     damaged_s = min(damaged_s, time.monotonic())

@@ -25,6 +25,7 @@ import numpy as np
 from av import Packet
 from av.container import InputContainer
 from av.error import FFmpegError
+from av.stream import Disposition
 from av.video.frame import VideoFrame
 from av.video.plane import VideoPlane
 from av.video.stream import VideoStream
@@ -76,7 +77,10 @@ HANGS_S = 30.0
 # for: a read from a share that hangs never ends.
 LOOK_S = 0.1
 JOIN_S = 2.0
-# Frames that other containers than MP4 may be shorter than they say: their lengths are rounded.
+# Containers, in FFmpeg's names, that say in their header how long the film is, as this alone shows
+# that its end is missing; of others FFmpeg makes a length of the first and last stamps. And frames
+# that a film may be shorter than that: such lengths are rounded.
+SAY_LENGTH = frozenset({"matroska,webm", "avi", "flv", "asf", "nut"})
 LENGTH_ERROR = 2
 
 # What a picture is kept in: BGR, or 8 bits of brightness and colours at half the width and height.
@@ -95,9 +99,7 @@ def open_video(path: Path) -> InputContainer:
         )
     with contextlib.suppress(FFmpegError):
         film = av.open(str(path), metadata_errors="ignore")
-        shown = film.streams.video
-        # Of pictures that there is no decoder for not even the width can be asked.
-        if shown and hasattr(shown[0], "width") and shown[0].width:
+        if shown_stream(film) is not None:
             return film
     raise ConfigurationError(
         f"{path}: is not a video that can be read (or it was cut off before its index); "
@@ -105,9 +107,21 @@ def open_video(path: Path) -> InputContainer:
     )
 
 
+def shown_stream(film: InputContainer) -> VideoStream | None:
+    """Return the stream of the largest pictures, `None` where a film has none.
+
+    A preview, or the picture of a cover, may come before it.
+    """
+    # Of pictures that there is no decoder for not even the width can be asked.
+    sizes = {s: getattr(s, "width", 0) * getattr(s, "height", 0) for s in film.streams.video}
+    moving = [s for s in sizes if not s.disposition & Disposition.attached_pic and sizes[s]]
+    return max(moving, key=sizes.__getitem__, default=None)
+
+
 def fps_of(film: InputContainer) -> float:
     """Return the frames a second of an opened video."""
-    rate = film.streams.video[0].guessed_rate
+    stream = shown_stream(film)
+    rate = None if stream is None else stream.guessed_rate
     return _plausible(float(rate or 0), USUAL_FPS, least=0.1, most=1000.0)
 
 
@@ -192,7 +206,7 @@ def video(path: Path, film: InputContainer) -> Iterator[Decoded]:
             whole += last is not Lack.DAMAGED
     finally:
         ahead.close(JOIN_S)
-    if last in (None, Lack.DAMAGED) or reading.lacks_end(path, count):
+    if last is None or last is Lack.DAMAGED or reading.lacks_end(path, count):
         raise OutsideError(
             f"{path}: the video is cut off: after {whole} whole frames the rest is missing or "
             "damaged. Everything up to there was read; copy or record it again to have the rest"
@@ -209,10 +223,11 @@ class _Reading:
 
     def __init__(self, film: InputContainer) -> None:
         self._film = film
-        self._stream = film.streams.video[0]
+        self._stream = cast("VideoStream", shown_stream(film))  # as `open_video` made sure
         # How many frames the film says that it has; 0: nothing.
         self._promised = round(_plausible(self._stream.frames, 0.0, least=0.0, most=1e9))
-        self._length_s = (film.duration or 0) / av.time_base
+        says_length = film.format.name in SAY_LENGTH
+        self._length_s = (film.duration or 0) / av.time_base if says_length else 0.0
         self._fps = fps_of(film)
         self._end_s = 0.0  # as far as any of its streams has come
         self._broken = False
@@ -222,7 +237,8 @@ class _Reading:
         whole = WholePictures(self._stream)
         with self._film:
             for packet in self._packets():
-                if packet.stream_index != self._stream.index:
+                # The packet that ends a stream names it, and has no index of it.
+                if packet.stream.index != self._stream.index:
                     continue
                 with contextlib.suppress(FFmpegError):
                     for frame in whole.decode(packet):

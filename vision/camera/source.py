@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import mmap
 import os
 import select
@@ -39,6 +40,8 @@ from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.secrets import filled, shown
 from vision.sight.geometry.plane import Frame, Pixels
+
+log = logging.getLogger(__name__)
 
 # Seconds that a new capture process may take for its first report, chosen with room for a slow
 # machine: Python and the video library must be loaded. Lower, and a slow start looks like a hang.
@@ -164,8 +167,9 @@ def is_live(source: str) -> bool:
 class Pace:
     """The clock of a file: the times of its frames, and waiting for them at the speed asked for.
 
-    A frame has the time of its stamp, counted from the first; without one it comes 1 / fps after
-    the frame before. `odd` says why the last frame's stamp did not count, "" where it did.
+    A frame has the time of its stamp, counted from the first; without one, or where stamps stand
+    still or run back, it comes 1 / fps after the frame before. `odd` says why the last frame's
+    stamp did not count, "" where it did; `stuck` is how many in a row have not risen.
     """
 
     def __init__(self, start_ms: int, fps: float, speed: float) -> None:
@@ -177,7 +181,12 @@ class Pace:
         self._began_s: float | None = None
         self._base_s: float | None = None  # the stamp of the run's second 0
         self._stamped_s = self.now_s = -self._step_s  # the last frame with a stamp, and of all
-        self.odd = ""
+        self.odd, self.stuck = "", 0
+
+    @property
+    def has_no_times(self) -> bool:
+        """Whether the stamps are no times: more have not risen than a decoder mixes up."""
+        return self.stuck > BACK_FRAMES
 
     def advance(self, stamp_s: float | None) -> None:
         """Set the time to that of the next frame."""
@@ -187,11 +196,16 @@ class Pace:
             return
         base_s = stamp_s - due_s if self._base_s is None else self._base_s
         ahead_s = stamp_s - base_s - self._stamped_s
-        if not -BACK_FRAMES * self._step_s <= ahead_s <= LEAP_S:
+        rises, lags = 0 < ahead_s <= LEAP_S, stamp_s - base_s < due_s
+        leaps = not -BACK_FRAMES * self._step_s <= ahead_s <= LEAP_S
+        if leaps and not self.has_no_times:
             self.odd = f"leap by {ahead_s:+.1f} s"
+        if leaps or (rises and lags and self.has_no_times):
             base_s = stamp_s - due_s
+        self.stuck = 0 if rises else self.stuck + 1
         self._base_s, self._stamped_s = base_s, stamp_s - base_s
-        self.now_s = max(self._stamped_s, self.now_s + 0.001)  # the times of a run rise
+        # The times of a run rise.
+        self.now_s = max(self._stamped_s, due_s if self.has_no_times else self.now_s + 0.001)
 
     def wait(self, second: float) -> float:
         """Wait until a second of the film is due; return the monotonic instant when it was."""
@@ -215,7 +229,7 @@ def _paced(shown: Iterator[decoding.Decoded], path: Path, pace: Pace) -> Iterato
     Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
     """
     index = damaged = 0
-    good_s = 0.0
+    good_s, said = 0.0, False
     blind_s = pace.gap_s  # when the next outage is due if no good frame comes
     for pixels, stamp_s in shown:
         if pixels is decoding.Lack.LATE:
@@ -224,6 +238,9 @@ def _paced(shown: Iterator[decoding.Decoded], path: Path, pace: Pace) -> Iterato
                 yield Outage(now, f"{path.name} gives no picture", now)
             continue
         pace.advance(stamp_s)
+        if pace.has_no_times and not said:
+            said = True
+            log.warning("%s: its time stamps do not rise; its frame rate gives the times", path)
         if pace.odd:
             since = pace.at(good_s)
             yield Outage(since, f"the time stamps of {path.name} {pace.odd}", since)

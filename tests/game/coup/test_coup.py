@@ -266,6 +266,20 @@ def test_view_lost_holds_what_cannot_be_known() -> None:
     assert dealer.result.why == "view"
 
 
+@pytest.mark.parametrize("lies", [False, True], ids=["on its way", "lying unread"])
+def test_no_time_limit_of_what_is_to_be_seen_passes_while_the_view_is_lost(lies: bool) -> None:
+    """A card that may have been laid and turned during a gap is neither missing nor unread."""
+    dealer = Dealer(Rules(dealing=Dealing.FACE_UP)).start()
+    order = dealer.out()
+    if lies:
+        dealer.lay(P1, order)
+    dealer.tell(ViewLost(dealer.tick(), "the film has a gap"))
+    dealer.tell(TimePassed(dealer.tick(20_000)))
+    dealer.tell(ViewBack(dealer.tick()))
+    dealer.tell(TimePassed(dealer.tick(1_000)))
+    assert dealer.raised == ["VIEW_LOST"]
+
+
 def test_view_lost_between_coups_holds_nothing() -> None:
     """Nothing was in progress: the next coup is told as ever."""
     dealer = Dealer().start()

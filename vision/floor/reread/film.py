@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import av
 import cv2
 import fsspec
 import numpy as np
 from av.error import FFmpegError
+from av.video.stream import VideoStream
 
 from vision.app.journal import header_of
 from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
-from vision.camera.decoding import upright
+from vision.camera.decoding import shown_stream, upright
 from vision.camera.source import Outage, Shot, open_source
 from vision.config.identity import identify
 from vision.config.profiles import logged_profile
@@ -89,7 +90,7 @@ def jpeg_of(still: Still) -> bytes:
         fsspec.open(still.url, "rb") as file,
         av.open(file, "r", metadata_errors="ignore") as film,
     ):
-        stream = film.streams.video[0]
+        stream = cast("VideoStream", shown_stream(film))  # as its reader found one
         wanted = (stream.start_time or 0) + int(still.at_s / (stream.time_base or 1))
         film.seek(wanted, stream=stream)
         for frame in film.decode(stream):

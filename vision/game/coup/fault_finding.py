@@ -66,6 +66,7 @@ def card_faults(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
     rules, marks = context.rules, card.marks
     if (
         context.coup.sure  # a card that may lie somewhere is not missing
+        and not context.coup.unseen  # nor one that was laid while nobody saw it
         and card.placed_at is None
         and card.removed_at is None
         and card.face is None
@@ -122,6 +123,7 @@ def _unread(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
     over = coup.is_over(context.now, rules.removed_after_ms)
     open_long = (
         rules.dealing is Dealing.FACE_UP
+        and not coup.unseen
         and card.placed_at is not None
         and context.now >= coup.changed_at + rules.unread_after_ms
     )

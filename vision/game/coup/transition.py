@@ -162,7 +162,9 @@ class Transition:
     def _find(self, coup: Coup, layout: HandLayout) -> tuple[Fault, ...]:
         """Find the coup's faults, but for those that rest on a doubt of sight."""
         table = self.table
-        faults = find(FaultContext(coup, layout, table.rules, self.at, table.shoe.surplus))
+        # While nothing is seen, no time limit of what is to be seen passes.
+        now = self.at if table.blind_since is None else table.blind_since
+        faults = find(FaultContext(coup, layout, table.rules, now, table.shoe.surplus))
         if coup.entered is not None:
             faults += entered_faults(coup, layout)
         if not faults:

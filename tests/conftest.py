@@ -35,7 +35,6 @@ LONGEST = (
     "app/test_retention.py",
     "models/train/test_recipes.py",
     "camera/test_film_times.py",
-    "floor/reread/test_cluster.py",
 )
 HERE = Path(__file__).parent
 

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -27,6 +26,7 @@ from vision.floor.archive.database import ARCHIVE_HELP, forget_term, open_named,
 from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.questions import ask, asked_of
 from vision.floor.archive.writer import Writer
+from vision.floor.reread.again import read_all, recordings, summary, write_report
 from vision.mqtt.endpoint import endpoint_of
 from vision.storage.anchors import term_check
 from vision.storage.log_reader import read_log
@@ -205,36 +205,23 @@ def report(args: argparse.Namespace) -> None:
 def add_reread_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
-    add("recordings", nargs="+", metavar="RECORDING", help="a film, or its fsspec address")
+    add("recordings", type=Path, nargs="+", metavar="RECORDING", help="a film of a table")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for what comes of it")
     add("--table", type=Path, metavar="F", help="table file of all of them, or a folder of such")
-    add("--evening", type=Path, metavar="F", help="what was said then: a log, an export or a "
+    add("--evening", type=Path, metavar="F", help="what was published then: a log, an export or a "
         "messages file, or a folder of such")  # fmt: skip
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, default=0, metavar="N", help="so many processes here")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="the workers of a Dask scheduler")
-    add("--tls", nargs=3, metavar=("CA", "CERTIFICATE", "KEY"),
-        help="with what a scheduler on other machines is met: three PEM files")  # fmt: skip
+    add("--workers", type=int, default=1, metavar="N", help="films read at a time, a core each")
 
 
 def reread(args: argparse.Namespace) -> None:
     """Read them; OutsideError where one could not be read, after all the others were."""
-    # Only here: the models and Dask take seconds, and the archive does without them.
-    from vision.floor.reread import cluster, job  # noqa: PLC0415
-
-    progress = job.Progress()
-    found_in = job.recordings(args.recordings, args.table, args.evening)
-    with ExitStack() as closing:
-        pool: cluster.Pool = cluster.here
-        if args.scheduler:
-            pool = cluster.Cluster(cluster.scheduler_at(args.scheduler, args.tls))
-        elif args.workers > 0:
-            pool = cluster.Cluster(cluster.own_workers(args.workers, closing))
-        found = job.Rereading(args.out, pool, progress).run(found_in)
-    job.write_report(args.out, found, progress.core_s)
+    if args.workers < 1:
+        raise ConfigurationError(f"--workers {args.workers}: give at least 1, a core each")
+    found = read_all(recordings(args.recordings, args.table, args.evening), args.out, args.workers)
+    write_report(args.out, found)
     for each in found:
-        print(job.summary(each))
-    print(f"{progress.line()}; {args.out / 'report.html'}")
+        print(summary(each))
+    print(args.out / "report.html")
     unread = [each.recording.name for each in found if each.error]
     if unread:
         raise OutsideError(

@@ -1,1 +1,1 @@
-"""Reading recordings again: cut, read in pieces, joined, compared with what was said then."""
+"""Reading recordings again, and comparing the coups with those published then."""

@@ -64,32 +64,29 @@ def _hand(hand: Payload | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Evening:
-    """The coups of a table in their order, its shoes with their first time, and the first time."""
+    """The coups of a table in order, and the times of its first and last message (Unix ms)."""
 
     coups: tuple[CoupThen, ...]
-    shoes: tuple[tuple[int, str], ...]
     began_ms: int
+    ended_ms: int
 
 
 def evening_of(lines: Iterable[str]) -> Evening:
     """Return the evening of messages as a messages file has them; ValueError where one is none."""
     coups: dict[tuple[str, int], CoupThen] = {}
-    shoes: dict[str, int] = {}
-    began: int | None = None
+    times: list[int] = []
     for line in lines:
         message = json.loads(line)
         topic, payload = message["topic"], message["payload"]
         if payload and "at" in payload:
-            began = unix_ms(payload["at"]) if began is None else began
-        if topic.endswith("/shoe") and payload and payload["shoe"]:
-            shoes.setdefault(payload["shoe"], unix_ms(payload["at"]))
-        elif topic.endswith("/coup/result") and payload:
+            times.append(unix_ms(payload["at"]))
+        if topic.endswith("/coup/result") and payload:
             coup = CoupThen.of(payload)
             before = coups.get((coup.shoe, coup.coup), coup)
             # A correction does not move a coup to another time of the evening.
             coups[coup.shoe, coup.coup] = replace(coup, at=before.at)
-    ordered = sorted((at, name) for name, at in shoes.items())
-    return Evening(tuple(coups.values()), tuple(ordered), began or 0)
+    times = times or [0]
+    return Evening(tuple(coups.values()), times[0], times[-1])
 
 
 def load_evening(path: Path) -> Evening:

@@ -1,0 +1,137 @@
+"""A film read again is a run of it; what was read is kept, and compared with the evening."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from datasets.dealing.simulate import main as simulate
+from vision import cli
+from vision.config.table import load
+from vision.errors import ConfigurationError
+from vision.floor.reread.again import recordings, settings_text
+
+EXAMPLE = Path(__file__).parents[3] / "deploy" / "table.example.toml"
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Deal two coups on film."""
+    folder = tmp_path_factory.mktemp("evening")
+    words = ["--coups", "2", "--seed", "3", "--fps", "8", "--size", "960x540", "--quiet"]
+    assert simulate([str(folder), *words]) == 0
+    return folder / "deal.mp4"
+
+
+@pytest.fixture(scope="module")
+def whole(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Read it with the command; return its folder."""
+    out = tmp_path_factory.mktemp("again") / "out"
+    assert cli.main(["floor", "reread", str(film), "--out", str(out)]) == 0
+    return out
+
+
+def results(path: Path) -> list[object]:
+    """Return cards and winner of each result in a messages file."""
+    found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    told = [each["payload"] for each in found if each["topic"].endswith("/coup/result")]
+    return [(one["punto"]["cards"], one["banco"]["cards"], one["winner"]) for one in told]
+
+
+@pytest.mark.slow
+def test_film_read_again_is_a_run_of_the_film(film: Path, whole: Path, tmp_path: Path) -> None:
+    """Its results are those of `shoe-reader run`; it has a log of its own, which verifies."""
+    published, log = tmp_path / "run.jsonl", tmp_path / "run.sqlite"
+    words = ["--source", str(film), "--fast", "--no-broker", "--messages", str(published)]
+    assert cli.main(["run", str(film.with_name("table.toml")), *words, "--log", str(log)]) == 0
+    assert results(whole / "deal" / "messages.jsonl") == results(published)
+    assert len(results(published)) == 2
+    assert cli.main(["audit", str(whole / "deal" / "table.sqlite")]) == 0
+
+
+@pytest.mark.slow
+def test_second_opinion_lists_what_differs_with_a_picture(
+    film: Path, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A card that was another one that evening is found; so is a film that cannot be read."""
+    published = (whole / "deal" / "messages.jsonl").read_text("utf-8")
+    card = results(whole / "deal" / "messages.jsonl")[0][0][0]  # type: ignore[index]
+    evening = tmp_path / "evening.jsonl"
+    evening.write_text(published.replace(f'"{card}"', '"9c"' if card != "9c" else '"8c"'), "utf-8")
+    broken = tmp_path / "broken.mp4"
+    broken.write_bytes(film.read_bytes()[:5000])
+    words = ["--table", str(film.with_name("table.toml")), "--evening", str(evening)]
+    out = [str(film), str(broken), "--out", str(whole), "--workers", "2"]
+    assert cli.main(["floor", "reread", *out, *words]) == 3
+    printed = capsys.readouterr()
+    assert "broken: not read: broken.mp4" in printed.out
+    assert "deal: 2 coups" in printed.out
+    assert "not read: broken" in printed.err
+    assert not (whole / "broken").exists()
+    report = json.loads((whole / "report.json").read_text("utf-8"))
+    (difference, *_) = report["recordings"][0]["differences"]
+    assert difference["kind"] == "other cards"
+    assert card in difference["now"]["punto"]
+    assert (whole / difference["picture"]).read_bytes()[:2] == b"\xff\xd8"
+    page = (whole / "report.html").read_text("utf-8")
+    assert f'src="{difference["picture"]}"' in page
+    assert "other cards" in page
+
+
+def test_recording_that_was_read_is_not_read_again(film: Path, whole: Path, tmp_path: Path) -> None:
+    """The same command goes on with what is left: what lies in the folder counts."""
+    out = tmp_path / "out"
+    shutil.copytree(whole / "deal", out / "deal")
+    messages = out / "deal" / "messages.jsonl"
+    messages.write_text("".join(messages.read_text("utf-8").splitlines(keepends=True)[:1]), "utf-8")
+    assert cli.main(["floor", "reread", str(film), "--out", str(out)]) == 0
+    assert len(messages.read_text("utf-8").splitlines()) == 1
+
+
+def test_nothing_of_the_table_but_its_reading_counts(tmp_path: Path) -> None:
+    """No picture, message or port of the table is touched by a second reading."""
+    text = EXAMPLE.read_text("utf-8") + '\n[metrics]\nport = 9100\n[evidence]\nfolder = "live"\n'
+    text = text if text.count("[metrics]") == 1 else EXAMPLE.read_text("utf-8")
+    (tmp_path / "a.toml").write_text(text, "utf-8")
+    config = load(tmp_path / "a.toml")
+    (tmp_path / "b.toml").write_text(settings_text(config), "utf-8")
+    again = load(tmp_path / "b.toml")
+    assert (again.view, again.deck, again.reader) == (config.view, config.deck, config.reader)
+    assert again.models.threads == 1
+    assert "[metrics]" not in settings_text(config)
+    assert "[evidence]" not in settings_text(config)
+
+
+def test_recording_knows_its_table_and_its_time(tmp_path: Path) -> None:
+    """They lie beside the film under its name; the time stands in the name, in UTC."""
+    films = [tmp_path / f"{stem}.mp4" for stem in ("t1-20261122-201500", "t2")]
+    for path in films:
+        path.touch()
+        path.with_suffix(".toml").write_text(EXAMPLE.read_text("utf-8"), "utf-8")
+    told = {"topic": "casino/h/table/1/shoe", "payload": {"at": "2026-11-22T21:00:00.000Z"}}
+    films[1].with_suffix(".jsonl").write_text(json.dumps(told) + "\n", "utf-8")
+    first, second = recordings(films, None, None)
+    assert (first.start_ms, first.evening) == (1_795_378_500_000, None)
+    assert second.start_ms == 1_795_381_200_000
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(["a.mp4"], r"put a\.toml or table\.toml beside"), (["a.mp4", "a.mp4"], "named twice")],
+)
+def test_recording_that_cannot_be_told_is_refused(
+    names: list[str], words: str, tmp_path: Path
+) -> None:
+    """The words name the file that is wanted."""
+    with pytest.raises(ConfigurationError, match=words):
+        recordings([tmp_path / name for name in names], None, None)
+
+
+def test_folder_of_something_else_is_refused(film: Path, tmp_path: Path) -> None:
+    """Nothing that lies in it is overwritten."""
+    (tmp_path / "mine.txt").write_text("mine", "utf-8")
+    assert cli.main(["floor", "reread", str(film), "--out", str(tmp_path)]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

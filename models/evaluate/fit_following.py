@@ -24,7 +24,7 @@ from models.evaluate.film_truth import NEVER, FilmTruth
 from models.evaluate.streams import Film, Stream, films_of
 from vision.game.events import Slot
 from vision.sight.following.evidence import PARTS, PLACE_MS, EdgeWatch
-from vision.sight.following.places import BOXES, EDGES, SYMBOLS, PlaceWatch
+from vision.sight.following.places import BOXES, EDGES, SYMBOLS
 
 PARTLY = 1  # the network's word for a card that is partly out
 # Symbols below this one show nothing and no hand.
@@ -66,11 +66,7 @@ def states(truth: FilmTruth, looks: Sequence[int]) -> NDArray[np.intp]:
 
 def symbols(stream: Stream) -> NDArray[np.intp]:
     """Return the symbol of each slot at each look, N x 6."""
-    watch = PlaceWatch(stream.view)
-    rows = [
-        [look.symbol for look in watch.look(boxes, patches, at)]
-        for boxes, patches, at in zip(stream.boxes, stream.patches, stream.looks, strict=True)
-    ]
+    rows = [[look.symbol for look in glance.places] for glance in stream.glances]
     return np.array(rows, np.intp)
 
 

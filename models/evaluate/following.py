@@ -27,7 +27,7 @@ from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import Account, Accounts, lies
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, SlotEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
-from vision.sight.following.places import ElsewhereWatch, PlaceLook, PlaceWatch
+from vision.sight.following.places import ElsewhereWatch
 from vision.sight.following.procedure import (
     ELSEWHERE,
     OVER,
@@ -127,23 +127,22 @@ def decode(
     stream = failing.film.stream
     rules = Rules(dealing=Dealing(stream.dealing))
     decoder = Decoder(Procedure(rules), burn=BURN_SEEN, beam=beam)
-    lip, slots, watch = LipEvidence(table), SlotEvidence(table), PlaceWatch(stream.view)
+    lip, slots = LipEvidence(table), SlotEvidence(table)
     outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
-    looks = {at: index for index, at in enumerate(stream.looks)}
+    index = {at: index for index, at in enumerate(stream.looks)}
     begun = time.perf_counter()
-    for values, at in zip(failing.mouth(), stream.frames, strict=True):
-        index, shown = looks.get(at), None
-        if index is not None:
-            seen: Sequence[PlaceLook] = watch.look(stream.boxes[index], stream.patches[index], at)
-            seen = failing.slots(seen, at)
-            aside = outside.take(len(elsewhere.look(stream.boxes[index], at)), at)
-            places = slots.take(seen, at)
-            shown = TableLook.of(places, slots.holds, reads[index], aside)
-        if not decoder.step(at, lip.take(values, at), shown, hand=lip.hand):
+    for at, values, still_at, glance, _ in stream.moments(failing.mouth()):
+        shown = None
+        if glance is not None:
+            aside = outside.take(len(elsewhere.look(glance.boxes, at)), at)
+            places = slots.take(failing.slots(glance.places, at), at)
+            shown = TableLook.of(places, slots.holds, reads[index[at]], aside)
+        likely = lip.take(values, at)
+        if not decoder.step(at, likely, shown, hand=lip.hand, still_at=still_at):
             continue
         tally.worlds.append(len(decoder.worlds))
-        decoded.note(at, accounts, accounts.take(at, looked=index is not None))
+        decoded.note(at, accounts, accounts.take(at, looked=glance is not None))
         tally.steps += 1
     decoded.note(stream.frames[-1], accounts, accounts.open)
     tally.seconds += time.perf_counter() - begun

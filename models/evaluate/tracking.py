@@ -48,7 +48,7 @@ from vision.inference.load import ModelSet, open_models
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight
 from vision.sight.following.follower import Follower, Sight
-from vision.sight.following.places import LEAST_SCORE, PlacePatches
+from vision.sight.following.places import LEAST_SCORE, PlaceWatch
 from vision.sight.geometry.plane import (
     Frame,
     Image,
@@ -214,14 +214,14 @@ class Ours:
         faces = FaceReader(film.view, models, error_bound=1e-5, decks=8)
         rules = Rules(dealing=film.dealing)
         self._follower = Follower(film.view, models.symbols, faces, rules, allege_odds=50)
-        self._mouth, self._patches = MouthSight(film.view, models.mouth), PlacePatches(film.view)
+        self._mouth, self._places = MouthSight(film.view, models.mouth), PlaceWatch(film.view)
         self._detector = models.detector
 
     def __call__(self, frame: Frame, _: Sequence[Detection]) -> dict[str, Boxes]:
         """Return the boxes of a frame by the name of a row."""
         boxes = self._detector.glance(frame.image, LEAST_SCORE)
-        sight = Sight(frame.image, boxes, self._patches(frame.image))
-        self._follower.see(frame.at, self._mouth.values(frame.image, frame.at), sight, still=False)
+        sight = Sight(frame.image, boxes, self._places.look(boxes, frame.image, frame.at))
+        self._follower.see(frame.at, self._mouth.values(frame.image, frame.at), sight)
         here = self._follower.cards()
         return {
             "this follower": {card.said.order: card.quad for card in here},

@@ -38,6 +38,21 @@ def test_gate_sleeps_on_noise() -> None:
     assert sum(run(settled(), lambda _: felt(), 90, 180)) <= 4
 
 
+def test_gate_says_when_a_picture_was_last_still() -> None:
+    """A heartbeat is no motion; the picture before one that changes was the last still one."""
+    gate = settled()
+    run(gate, lambda _: felt(), 90, 180)
+    assert gate.still_at == 269 * STEP_MS
+
+    def with_hand(number: int) -> Image:
+        image = felt()
+        image[100:130, 5 * number % 400 :][:, :30] = 220
+        return image
+
+    run(gate, with_hand, 270, 10)
+    assert gate.still_at == 269 * STEP_MS
+
+
 def test_gate_sleeps_while_the_light_drifts() -> None:
     """Light that fades by a third in ten seconds is no motion."""
     answers = run(settled(), lambda i: felt(90 - 0.1 * (i - 90)), 90, 300)

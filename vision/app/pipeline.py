@@ -40,7 +40,7 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
-from vision.sight.following.places import PlacePatches, TableBoxes, slot_corners, watched
+from vision.sight.following.places import PlaceWatch, TableBoxes, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -119,7 +119,7 @@ class SightPipeline:
         self._boxes = TableBoxes(models.detector, view, self._size)
         self._looked_at = -SAME_MS  # when all of it was looked at
         self._mouth_values = np.zeros(0, np.float32)
-        self._patches = PlacePatches(view)
+        self._places = PlaceWatch(view)
         self._face_check = FaceCheck(models.classifier, view)
         faces = FaceReader(view, models, error_bound=config.reader.error_bound, decks=rules.decks)
         self._follower = Follower(
@@ -178,8 +178,7 @@ class SightPipeline:
         sight = self._look(frame) if moving or self._follower.waiting else None
         if sight is None and not mouth_due:
             return poor
-        still = not moving
-        seen = self._follower.see(frame.at, self._mouth_values, sight, still=still)
+        seen = self._follower.see(frame.at, self._mouth_values, sight, still_at=self._gate.still_at)
         self._fresh_looks += self._follower.looks
         self._fresh_events += seen
         if self._keeps_view and sight is not None:
@@ -211,7 +210,7 @@ class SightPipeline:
         found = self._look_for_boxes(frame)
         checked, looks = self._face_check(frame, found)
         self._fresh_looks += looks
-        return Sight(frame.image, checked, self._patches(frame.image))
+        return Sight(frame.image, checked, self._places.look(checked, frame.image, frame.at))
 
     def _look_for_boxes(self, frame: Frame) -> tuple[Detection, ...]:
         """Return what the detector finds; what has not changed since it looked shows the same.

@@ -59,6 +59,7 @@ class MotionGate:
         self._noise = 1.0
         self._moved_at = 0
         self._opened_at = 0
+        self.still_at = 0  # when a frame was last still: nothing had changed for `settle_ms`
         self.sudden = False  # the picture changed as a whole since the one before
         self.light = 1.0  # how many times as bright it is then
 
@@ -86,6 +87,8 @@ class MotionGate:
                 self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
         self.thumbnail = now
         awake = frame.at - self._moved_at < self._settle_ms
+        if not awake:
+            self.still_at = frame.at
         if awake or frame.at - self._opened_at >= self._heartbeat_ms:
             self._opened_at = frame.at
             return True

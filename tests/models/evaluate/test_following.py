@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +22,12 @@ from models.evaluate.fit_following import (
     table_of,
 )
 from models.evaluate.following import Tally, curve, decode, judge, merge
-from models.evaluate.streams import Film, Stream
+from models.evaluate.streams import Film, Glance, Stream
+from vision.config.table import TableConfig
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, PLACE_MS, SymbolTable
-from vision.sight.following.places import PATCH, SYMBOLS
-from vision.sight.geometry.plane import Homography, TableView
+from vision.sight.following.places import SYMBOLS, PlaceWatch
 
 FRAME_MS = 50
 CARDS = (("4c", "PUNTO_1"), ("2d", "BANCO_1"), ("4h", "PUNTO_2"), ("Ks", "BANCO_2"))
@@ -60,12 +61,22 @@ def film(tmp_path: Path) -> Film:
         return np.array([[x, y], [x + 75, y], [x + 75, y + 100], [x, y + 100]], np.float32)
 
     slots = {slot: area(20 + 90 * int(slot)) for slot in Slot}
-    view = TableView(Homography.fit(corners, corners), slots, area(700), area(700, 250))
+    config = TableConfig.model_validate({
+        "site": "s", "table": "t", "dealing": "face-up",
+        "camera": {"source": "0", "width": 900, "height": 400},
+        "view": {
+            "image_px": corners, "table_mm": corners, "mouth_mm": area(700).tolist(),
+            "discard_mm": area(700, 250).tolist(),
+            "slots_mm": {slot.name: quad.tolist() for slot, quad in slots.items()},
+        },
+        "broker": {"kind": "none"}, "log": {"path": "none.sqlite"},
+    })  # fmt: skip
+    view = config.view.table_view()
     times = list(range(0, 36_000, FRAME_MS))
     mouth = np.tile(
         np.array([6, 0, 0, 0, 3, 0, -6, 3, -3, -6, np.nan], np.float32), (len(times), 1)
     )
-    boxes: list[list[Detection]] = []
+    glances, watch, picture = [], PlaceWatch(view), np.full((400, 900, 3), 80, np.uint8)
     for index, at in enumerate(times):
         here = []
         for card in truth.cards:
@@ -75,10 +86,19 @@ def film(tmp_path: Path) -> Film:
                 mouth[index, :4] = 0, 0, 6, 1.2
             if card.slot is not None and card.placed <= at < card.removed:
                 here.append(Detection(view.slots[card.slot] + np.float32(2), Kind.FACE, 0.9))
-        boxes.append(here)
-    patches = np.full((len(times), 6, PATCH[1], PATCH[0], 3), 80, np.uint8)
-    stream = Stream("film", view, "face-up", times, mouth, times, boxes, patches)
-    return Film(stream, truth)
+        glances.append(Glance(tuple(here), watch.look(here, picture, at), ()))
+    always, never = np.ones(len(times), bool), np.zeros(len(times), np.intp)
+    return Film(Stream("film", config, times, mouth, always, always, never, times, glances), truth)
+
+
+def _seen(stream: Stream, sees: Callable[[int, Detection], bool]) -> Stream:
+    """Return a stream in which only some boxes are found, by time (ms) and box."""
+    watch, picture = PlaceWatch(stream.view), np.full((400, 900, 3), 80, np.uint8)
+    glances = []
+    for at, glance in zip(stream.looks, stream.glances, strict=True):
+        boxes = tuple(box for box in glance.boxes if sees(at, box))
+        glances.append(Glance(boxes, watch.look(boxes, picture, at), ()))
+    return replace(stream, glances=glances)
 
 
 def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:
@@ -98,7 +118,7 @@ def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:
 
 def test_run_in_a_slot_is_counted_by_its_length(film: Film) -> None:
     """Six slots that are bare all the time are six runs, each of its own weight."""
-    bare = replace(film.stream, boxes=[[] for _ in film.stream.looks])
+    bare = _seen(film.stream, lambda _, __: False)
     counts = counted([Film(bare, replace(film.truth, coups=()))])["slots"]
     assert counts.sum() == pytest.approx(6 * np.log1p(film.stream.looks[-1] / PLACE_MS))
 
@@ -110,11 +130,8 @@ def test_card_that_was_lifted_is_not_one_that_is_overlooked(
     """Nothing found of a card that lies face down for long says nothing of such cards."""
     coup = film.truth.coups[0]
     truth = replace(film.truth, coups=(replace(coup, cards=(replace(coup.cards[0], face=NEVER),)),))
-    boxes = [
-        [] if 4000 <= at < 4000 + away_ms else found
-        for at, found in zip(film.stream.looks, film.stream.boxes, strict=True)
-    ]
-    shares = counted([Film(replace(film.stream, boxes=boxes), truth)])["slots"]
+    away = _seen(film.stream, lambda at, _: not 4000 <= at < 4000 + away_ms)
+    shares = counted([Film(away, truth)])["slots"]
     assert bool(shares[1, :NOTHING].any()) is counts
 
 

@@ -31,14 +31,22 @@ class Play:
         self.hidden: set[int] = set()
         self.aside = False
 
-    def wait(self, seconds: float, *shown: Lip, mouth: bool = True, hand: bool = False) -> None:
+    def wait(
+        self,
+        seconds: float,
+        *shown: Lip,
+        mouth: bool = True,
+        hand: bool = False,
+        still_at: int = 0,
+    ) -> None:
         """Let time go by while the lip shows one of these states; a hand draws, or is there."""
         lips = shown or (Lip.REST,)
         hands = 1.0 if shown or hand or not mouth else 0.0
         for _ in range(max(1, round(1000 * seconds / FRAME_MS))):
             self.at += FRAME_MS
             lip = np.array([0.0 if state in lips else -SURE for state in Lip])
-            self.decoder.step(self.at, lip if mouth else 0 * lip, self._shown(), hand=hands)
+            lip = lip if mouth else 0 * lip
+            self.decoder.step(self.at, lip, self._shown(), hand=hands, still_at=still_at)
             self.over += self.accounts.take(self.at, looked=True)
 
     def _shown(self) -> TableLook:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sight.following.play import Play
+from tests.sight.following.play import FRAME_MS, Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing
 from vision.sight.following.decisions import Account
@@ -228,6 +228,18 @@ def test_blind_mouth_accuses_nobody() -> None:
     play.sweep()
     account = play.decided()
     assert all(odds < ALLEGED for odds in account.odds.values())
+
+
+@pytest.mark.parametrize("still_ms", [0, 340])
+def test_still_gap_hides_no_draw(still_ms: int) -> None:
+    """A card is due and nothing moves: a gap that was seen to be still is no gap."""
+    play = Play()
+    play.deal(*SIX[:4])
+    play.wait(3.0)
+    play.at += 400 - FRAME_MS
+    play.wait(0.05, hand=True, still_at=play.at - 350 + still_ms)
+    drawn = sum(p for w, p in play.decoder.worlds.items() if len(w.state.cards) > 4)
+    assert (drawn < 0.005) is bool(still_ms)
 
 
 def test_coup_swept_while_its_last_card_was_not_seen_to_go_is_over() -> None:

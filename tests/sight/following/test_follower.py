@@ -26,7 +26,7 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.rules import Dealing, Rules
 from vision.sight.detection.detector import Kind
 from vision.sight.following.follower import Follower, Resumed, Sight
-from vision.sight.following.places import LEAST_SCORE, PlacePatches
+from vision.sight.following.places import LEAST_SCORE, PlaceWatch
 from vision.sight.following.world import BACK, HAND, World
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.faces import FaceReader
@@ -55,7 +55,7 @@ class Desk:
         faces = FaceReader(self.stage.view, models, error_bound=1e-5, decks=8)
         rules = Rules(dealing=MODES[self.dealing])
         self.follower = Follower(self.stage.view, models.symbols, faces, rules, allege_odds=50)
-        self.cut = PlacePatches(self.stage.view)
+        self.places = PlaceWatch(self.stage.view)
 
     def play(self, script: Iterator[None], *, blind: bool = False) -> None:
         """Play a script to its end; `blind`: nothing is seen meanwhile."""
@@ -65,11 +65,10 @@ class Desk:
                 self.follower.miss()
                 continue
             self.eye.remember(frame.image)
-            sight = Sight(
-                frame.image, self.eye.glance(frame.image, LEAST_SCORE), self.cut(frame.image)
-            )
+            boxes = self.eye.glance(frame.image, LEAST_SCORE)
+            sight = Sight(frame.image, boxes, self.places.look(boxes, frame.image, frame.at))
             mouth = self.eye.mouth(frame.image)
-            self.said += self.follower.see(frame.at, mouth, sight, still=False)
+            self.said += self.follower.see(frame.at, mouth, sight)
 
     def coup(self, number: int) -> CoupSeen:
         """Return what was said last of a coup."""
@@ -270,7 +269,7 @@ def test_face_in_the_mouth_is_exposed_once() -> None:
         values = np.array([0, -6, -6, 0, back, face, -6, -6, -3, -6, np.nan], np.float32)
         for _ in range(pictures):
             frame = table.stage.picture()
-            table.said += table.follower.see(frame.at, values, None, still=False)
+            table.said += table.follower.see(frame.at, values, None)
 
     for card, slot in zip(NATURAL[:3], Slot, strict=False):
         shown(0, -6, 5)

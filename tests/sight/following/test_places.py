@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Detector, Kind, Window
 from vision.sight.following.places import (
     EDGES,
-    PATCH,
     SYMBOLS,
     ElsewhereWatch,
     FlashWatch,
@@ -34,8 +32,8 @@ def view() -> TableView:
     return TableView(Homography.fit(corners, corners), slots, _area(700, 50), _area(700, 250))
 
 
-def _patches(level: int = 60) -> NDArray[np.uint8]:
-    return np.full((len(Slot), PATCH[1], PATCH[0], 3), level, np.uint8)
+def _picture(level: int = 60) -> Image:
+    return np.full((400, 900, 3), level, np.uint8)
 
 
 def _box(view: TableView, slot: Slot, kind: Kind, score: float = 0.9) -> Detection:
@@ -54,8 +52,8 @@ def symbol_name(symbol: int) -> str:
 def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:
     """A face in one slot is seen there and nowhere else."""
     watch = PlaceWatch(view)
-    watch.look([], _patches(), 0)
-    looks = watch.look([_box(view, Slot.BANCO_1, Kind.FACE)], _patches(), 100)
+    watch.look([], _picture(), 0)
+    looks = watch.look([_box(view, Slot.BANCO_1, Kind.FACE)], _picture(), 100)
     names = [symbol_name(look.symbol) for look in looks]
     assert names == ["nothing, unlike 0", "face, unlike 0", *["nothing, unlike 0"] * 4]
 
@@ -63,9 +61,9 @@ def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:
 def test_hand_over_a_slot_hides_it(view: TableView) -> None:
     """A hand's box over a slot is part of the symbol, a weak one is not."""
     watch = PlaceWatch(view)
-    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND)], _patches(), 0)
+    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND)], _picture(), 0)
     assert symbol_name(looks[Slot.PUNTO_2].symbol) == "nothing, unlike 0, hand"
-    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND, 0.1)], _patches(), 100)
+    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND, 0.1)], _picture(), 100)
     assert symbol_name(looks[Slot.PUNTO_2].symbol) == "nothing, unlike 0"
 
 
@@ -73,11 +71,11 @@ def test_what_is_unlike_the_empty_slot_is_seen_without_a_box(view: TableView) ->
     """A changed patch is unlike and moves, until the changed light is learnt."""
     watch = PlaceWatch(view)
     for at in range(0, 1000, 100):
-        watch.look([], _patches(), at)
-    first = watch.look([], _patches(120), 1000)[0]
+        watch.look([], _picture(), at)
+    first = watch.look([], _picture(120), 1000)[0]
     assert symbol_name(first.symbol) == "nothing, unlike 2, moves"
     for at in range(1100, 12_000, 100):
-        last = watch.look([], _patches(120), at)[0]
+        last = watch.look([], _picture(120), at)[0]
     assert symbol_name(last.symbol) == "nothing, unlike 0"
 
 

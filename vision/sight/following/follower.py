@@ -44,7 +44,6 @@ from vision.sight.following.places import (
     ElsewhereWatch,
     FlashWatch,
     PlaceLook,
-    PlaceWatch,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
 from vision.sight.following.world import (
@@ -109,11 +108,11 @@ class _Told:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sight:
-    """What a look gives: the picture, boxes of cards and hands (px), patches of the slots."""
+    """What a look gives: the picture, boxes of cards and hands (px), what the six slots show."""
 
     image: Image
     boxes: Sequence[Detection]
-    patches: NDArray[np.uint8]
+    places: tuple[PlaceLook, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,12 +141,13 @@ class Follower:
         self._odds = allege_odds
         self.faces = faces
         self._lip, self._slots = LipEvidence(table), SlotEvidence(table)
-        self._places, self._elsewhere = PlaceWatch(view), ElsewhereWatch(view)
+        self._elsewhere = ElsewhereWatch(view)
         self._flash = FlashWatch(view)
         self._aside = AsideEvidence()
         self.looks: tuple[Look, ...] = ()
         self._shown: tuple[PlaceLook, ...] = ()
         self._at: int | None = None
+        self._missed = False  # nothing was seen for a time since the last picture
         self.begin_shoe(1, (), burn=BURN_SEEN)
 
     # --- the shoe --------------------------------------------------------------------------------
@@ -215,22 +215,26 @@ class Follower:
         for account in self.accounts.open:
             account.blind = True
         self.faces.lose_sight(self._at or 0)
+        self._missed = True
 
     def see(
-        self, at: int, mouth: NDArray[np.float32], sight: Sight | None, *, still: bool
+        self, at: int, mouth: NDArray[np.float32], sight: Sight | None, *, still_at: int = 0
     ) -> list[Event]:
         """Take a picture: the values of the mouth's network (11) and, at a look, what is seen.
 
-        `still`: nothing has moved since the picture before. Return what is to be said.
+        Of what came between it and the picture before, all up to `still_at` (ms) was seen to be
+        still, unless the table was not seen meanwhile. Return what is to be said.
         """
-        gap = self._at is not None and at - self._at > GAP_MS
+        known = self._at if self._missed or self._at is None else max(self._at, still_at)
+        gap = known is not None and at - known > GAP_MS
         if gap:
             self.miss()
-        self._at, self.looks = at, ()
+        still_at = 0 if self._missed else still_at
+        self._at, self._missed, self.looks = at, False, ()
         shown = None if sight is None else self._look(at, sight)
         lip = self._lip.take(mouth, at)
         hand = 1.0 if gap else self._lip.hand
-        if not self.decoder.step(at, lip, shown, hand=hand, still=still):
+        if not self.decoder.step(at, lip, shown, hand=hand, still_at=still_at):
             return []
         events = list(self._at_lip(at, mouth))
         decided = self.accounts.take(at, looked=sight is not None)
@@ -247,7 +251,7 @@ class Follower:
         return events
 
     def _look(self, at: int, sight: Sight) -> TableLook:
-        looks = self._shown = self._places.look(sight.boxes, sight.patches, at)
+        looks = self._shown = sight.places
         outside = self._elsewhere.look(sight.boxes, at)
         self._note_flashed(at, sight)
         cards = self.accounts.open[-1].cards if self.accounts.open else ()

@@ -159,23 +159,13 @@ def _middle(view: TableView, box: Detection) -> NDArray[np.float32]:
     return np.asarray(view.homography.to_mm(box.quad).mean(axis=0), np.float32)
 
 
-class PlacePatches:
-    """Cuts the six slots out of every picture of one camera."""
-
-    def __init__(self, view: TableView) -> None:
-        quads = (view.homography.to_px(box_around(view.slots[slot])) for slot in Slot)
-        self._cutters = [Cutter(quad, PATCH) for quad in quads]
-
-    def __call__(self, image: Image) -> NDArray[np.uint8]:
-        """Return the patches, 6 x 24 x 18 x 3 BGR."""
-        return np.stack([cut(image) for cut in self._cutters])
-
-
 class PlaceWatch:
     """Gives the symbols of the six slots from boxes and patches, look by look."""
 
     def __init__(self, view: TableView) -> None:
         self._view = view
+        quads = (view.homography.to_px(box_around(view.slots[slot])) for slot in Slot)
+        self._cutters = [Cutter(quad, PATCH) for quad in quads]
         self._areas = [np.asarray(view.slots[slot], np.float32) for slot in Slot]
         self._middles = np.array([area.mean(axis=0) for area in self._areas])
         self._sizes = [abs(cv2.contourArea(area)) for area in self._areas]
@@ -183,10 +173,9 @@ class PlaceWatch:
         self._odd_since: list[int | None] = [None] * len(Slot)
         self._past: deque[tuple[int, Patches]] = deque()
 
-    def look(
-        self, boxes: Sequence[Detection], patches: NDArray[np.uint8], at: int
-    ) -> tuple[PlaceLook, ...]:
+    def look(self, boxes: Sequence[Detection], image: Image, at: int) -> tuple[PlaceLook, ...]:
         """Return what the slots show at a time (ms); boxes of cards and hands in pixels."""
+        patches = np.stack([cut(image) for cut in self._cutters])
         now = patches.astype(np.float32) / np.float32(255)
         # The newest patches that are old enough to show a movement.
         while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:

@@ -324,26 +324,30 @@ class Decoder:
         shown: TableLook | None = None,
         *,
         hand: float = 1.0,
-        still: bool = False,
+        still_at: int = 0,
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
         `lip` (9) are log-likelihoods; `shown` is what the slots show, where they were looked at.
         Pictures that follow quickly are taken together. `hand` (0 to 1): how likely one is at the
-        mouth. `still`: nothing moved since the one before, so that one thing at most happened.
+        mouth. Until `still_at` (ms) nothing moved on the table: no hand drew a card meanwhile, and
+        one thing at most happened, however long that was.
         """
         lip = lip if self._waiting is None else lip + self._waiting
         elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
         if elapsed < SHORTEST_MS and shown is None:
             self._waiting = lip
             return False
+        longest = round(1000 * LONGEST_S) * MOST_STEPS
+        moving = min(elapsed, max(0, at - still_at), longest)
+        still = min(elapsed - moving, longest)
         self._at, self._waiting = at, None
-        elapsed = min(elapsed, round(1000 * LONGEST_S) * MOST_STEPS)
-        most = 1 if still else MOST_STEPS
-        steps = min(most, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
         parts: Parts = dict(self.worlds.items())
+        if still:
+            parts = _heaviest(self._move(parts, still / 1000, HANDLESS), MOST_CARRIED)
+        steps = math.ceil(moving / 1000 / LONGEST_S)
         for _ in range(steps):
-            parts = self._move(parts, elapsed / steps / 1000, max(hand, HANDLESS))
+            parts = self._move(parts, moving / steps / 1000, max(hand, HANDLESS))
             parts = _heaviest(parts, MOST_CARRIED)
         self._keep(self._weigh(parts, lip, shown))
         if self.procedure.is_full:

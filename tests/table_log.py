@@ -20,6 +20,7 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.events import (
+    Category,
     CutCardOut,
     Event,
     Noticed,
@@ -118,7 +119,8 @@ def overdraw() -> Play:
     at = play.at
     play.then(AckAlert(at, "Bo", Role.DEALER, "a1"))
     play.then(ResultStands(at + 500, "Ann", Role.INSPECTOR, 2, reason="told the pit", ref="r1"))
-    play.then(CloseAlert(at + 1000, "Ann", Role.INSPECTOR, "a1"))
+    closed = CloseAlert(at + 1000, "Ann", Role.INSPECTOR, "a1", Category.DEALER, reason="told Bo")
+    play.then(closed)
     return play.coup("").then(Stopped(play.at))
 
 

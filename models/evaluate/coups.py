@@ -23,6 +23,7 @@ import numpy as np
 
 from datasets.dealing.style import COUNT
 from datasets.faces.registry import deck_names
+from models.evaluate.dealing_films import Alarms
 from models.evaluate.exits import Exits, compare_exits, cut_seen
 from vision.acceptance.answers import OPENLY_UNSURE
 
@@ -49,6 +50,7 @@ class Tally:
     cuts: int = 0
     cuts_seen: int = 0
     exits: Exits = field(default_factory=Exits)
+    alarms: Alarms = field(default_factory=Alarms)
     notes: list[str] = field(default_factory=list)
 
 
@@ -114,6 +116,8 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
         tally.cuts += 1
         tally.cuts_seen += cut_seen(messages)
     compare_exits(truth["cards"], messages, tally.exits)
+    faulty = {fault["coup"] for fault in truth["faults"]}
+    tally.alarms.count(messages, faulty, truth["frames"] / truth["fps"])
 
 
 def compare_alerts(wanted: set[str], raised: set[str], tally: Tally, name: str) -> None:
@@ -174,7 +178,7 @@ def summary(tally: Tally) -> str:
         f"clean coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
         f"wrong {tally.wrong}, missing {tally.missing}; false alerts {tally.false_alerts}\n"
         f"incidents raised {raised} of {raised + missed}: {incidents or 'none'}\n"
-        f"{tally.exits}; cut cards seen {tally.cuts_seen} of {tally.cuts}"
+        f"{tally.exits}; cut cards seen {tally.cuts_seen} of {tally.cuts}\n{tally.alarms}"
     )
 
 

@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -31,8 +32,56 @@ NO_MISTAKES = {"UNREAD", "CUT_CARD"}
 # Cost of leaving out a coup when published and dealt coups are aligned; one that differs in more
 # than six in ten of its cards is another coup.
 LEFT_OUT = 0.6
+BEHIND_CUT = "CUT_IGNORED"
 
 Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Alarms:
+    """How many alerts people get, whoever is right: for incidents, and in clean dealing.
+
+    `incidents` that raised any alert, their `alerts`; `clean` alerts in `hours` of film. An alert
+    counts once by its id, whatever becomes of it, and not while it is for the record only (info).
+    """
+
+    incidents: int = 0
+    alerts: int = 0
+    clean: int = 0
+    hours: float = 0.0
+
+    def __str__(self) -> str:
+        """Return both rates in words."""
+        each = self.alerts / self.incidents if self.incidents else 0.0
+        hourly = self.clean / self.hours if self.hours else 0.0
+        return (
+            f"alerts an incident {each:.2f} ({self.alerts} of {self.incidents}), in clean coups "
+            f"{self.clean} ({hourly:.1f} an hour of film)"
+        )
+
+    def count(self, messages: list[Json], faulty: set[int], seconds: float) -> None:
+        """Count the alerts of a film so long in which the coups `faulty` had an incident.
+
+        Dealing behind the cut card is one incident of the shoe, in whatever coups.
+        """
+        found: dict[str, Json] = {}
+        for message in messages:
+            alert = message["payload"]
+            if "/alert/" in message["topic"] and alert and alert["severity"] != "info":
+                found.setdefault(alert["id"], alert)
+        about = Counter(
+            BEHIND_CUT if _is_behind_cut(alert) else alert["coup"] for alert in found.values()
+        )
+        of_incidents = {BEHIND_CUT, *faulty} & set(about)
+        self.incidents += len(of_incidents)
+        self.alerts += sum(about[each] for each in of_incidents)
+        self.clean += sum(number for each, number in about.items() if each not in of_incidents)
+        self.hours += seconds / 3600
+
+
+def _is_behind_cut(alert: Json) -> bool:
+    # Before version 1.1 a deadline that passed was an alert of its own, named in its text.
+    return alert["code"] == BEHIND_CUT or str(alert["text"]).startswith("Cut card ignored")
 
 
 @dataclass(slots=True)
@@ -48,6 +97,7 @@ class Tally:
     raised: int = 0
     clean: int = 0
     alleged: int = 0
+    alarms: Alarms = field(default_factory=Alarms)
     notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -56,7 +106,7 @@ class Tally:
             f"{self.coups} coups: right {self.right}, held {self.held}, wrong {self.wrong}, "
             f"missing {self.missing}; incidents under the right code {self.raised} of "
             f"{self.incidents}; clean coups with a dealer's fault alleged {self.alleged} of "
-            f"{self.clean}"
+            f"{self.clean}; {self.alarms}"
         )
 
 
@@ -98,7 +148,20 @@ def read_film(film: Path, truth: Json) -> list[Json]:
             check=True,
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
-        return [json.loads(line) for line in messages.read_text("utf-8").splitlines()]
+        return _lines(messages)
+
+
+def said_of(film: Path, truth: Json, folder: Path | None) -> list[Json]:
+    """Return the messages of a film: those in a folder where one is given, or read it."""
+    return (
+        read_film(film.resolve(), truth)
+        if folder is None
+        else _lines(folder / f"{film.stem}.jsonl")
+    )
+
+
+def _lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def aligned(dealt: list[Json], published: list[Json]) -> list[tuple[Json | None, Json | None]]:
@@ -151,8 +214,11 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
             alerts.setdefault(payload["coup"], set()).add(payload["code"])
         elif message["topic"].endswith("/shoe") and payload["cut_card_seen"] and cut_in is None:
             cut_in = payload["coups"]
+    faulty: set[int] = set()
     for dealt, published in aligned(truth["coups"], list(results.values())):
         if dealt is not None:
+            if published is not None and dealt["fault"]:
+                faulty.add(published["coup"])
             codes = alerts.get(published["coup"], set()) if published else set()
             outcome = judge(dealt, published, tally)
             late = -1 if cut_in is None or published is None else published["coup"] - cut_in
@@ -163,6 +229,7 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
                     f"{name} coup {dealt['coup']} ({dealt['fault'] or 'clean'}): {outcome}, "
                     f"alerts {sorted(codes)}"
                 )
+    tally.alarms.count(messages, faulty, truth["video"]["duration"])
 
 
 def cut_first(truth: Json, dealt: Json) -> bool:
@@ -205,6 +272,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="films (.mp4), each with its truth (.json)")
     parser.add_argument("--only", default="*", metavar="NAME", help="the film of that name")
+    parser.add_argument("--messages", type=Path, help="what was published, NAME.jsonl: read none")
     arguments = parser.parse_args()
     films = sorted(arguments.folder.glob(f"{arguments.only}.mp4"))
     if not films:
@@ -215,7 +283,8 @@ def main() -> int:
     for film in films:
         truth = json.loads(film.with_suffix(".json").read_text("utf-8"))
         known = len(tally.notes)
-        compare(truth, read_film(film.resolve(), truth), tally, film.stem)
+        messages = said_of(film, truth, arguments.messages)
+        compare(truth, messages, tally, film.stem)
         print(*tally.notes[known:], f"{film.stem}, so far: {tally}", sep="\n", flush=True)
     return 1 if tally.wrong else 0
 

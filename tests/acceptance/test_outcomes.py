@@ -81,7 +81,7 @@ def test_coup_that_a_person_helped_with_before_it_had_a_result_is_held() -> None
     ("keyed", "codes", "held", "incidents", "accused"),
     [
         ("", set(), False, {}, 0),
-        ("SWITCH", {"SWITCH", "DEADLINE_PASSED"}, False, {"right": 1}, 0),
+        ("SWITCH", {"SWITCH"}, False, {"right": 1}, 0),
         ("SWITCH", {"OVER_B3"}, False, {"wrong": 1}, 0),
         ("SWITCH", {"OVER_B3", "UNDER_P3"}, False, {"wrong": 1, "false": 1}, 0),
         ("SWITCH", set(), False, {"missed": 1}, 0),

@@ -176,7 +176,7 @@ def test_log_of_before_is_refused_with_what_to_do(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No command reads it as if it were one of today, or takes it for one that was changed."""
-    old = rewritten(log, '"version":"1.0"}', '"version":1}')
+    old = rewritten(log, '"version":"1.1"}', '"version":1}')
     older = tmp_path / "older.sqlite"
     with closing(sqlite3.connect(log)) as db, closing(sqlite3.connect(older)) as copy:
         db.backup(copy)

@@ -202,7 +202,7 @@ def test_second_call_is_refused_while_one_is_open(tmp_path: Path) -> None:
                 wire.give("call_inspector", ANN)
             assert wire.carry_out(NOON) == (10, 0)  # the rules refuse them, in the log
         (first,) = called()
-        wire.give("close_alert", ANN, alert=first)
+        wire.give("close_alert", ANN, alert=first, reason="told")
         assert wire.carry_out(NOON) == (1, 0)
         assert called() == []
         wire.give("call_inspector", ANN)

@@ -56,7 +56,7 @@ def test_events_after_reopening_are_those_appended(tmp_path: Path) -> None:
         store.append([])
     with Store(tmp_path / "t.sqlite", HEADER) as store:
         assert events_of(store) == events
-        assert store.header == {"version": "1.0", **HEADER}
+        assert store.header == {"version": "1.1", **HEADER}
 
 
 def test_outbox_keeps_a_message_until_acknowledged(tmp_path: Path) -> None:

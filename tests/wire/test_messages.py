@@ -16,6 +16,7 @@ from vision.config.profiles import load_profile
 from vision.game.cards import DECK, Card, parse_cards
 from vision.game.commands import Confirm
 from vision.game.events import (
+    Category,
     CoupSeen,
     CutCardOut,
     Event,
@@ -408,6 +409,7 @@ values: dict[Any, st.SearchStrategy[Any]] = {
         tuple[kind, ...]: st.lists(st.from_type(kind), max_size=3).map(tuple)
         for kind in (Hold, Nonce, Person)
     },
+    Category: st.sampled_from(Category),
     Register: st.from_type(Register),
 }
 

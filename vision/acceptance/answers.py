@@ -35,7 +35,7 @@ NO_MISTAKES = frozenset((COVERED, CUT_CARD, CUT_FIRST))
 # Alerts that say that the reader is not sure, or that the machine ails (a disk that is slow): they
 # accuse nobody.
 OPENLY_UNSURE = frozenset(
-    {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW", "DEADLINE_PASSED"}
+    {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW"}
     | {code for code, kind in KINDS.items() if kind.machine}
 )
 MOST_PEOPLE = 3  # who answer one coup: the third decides

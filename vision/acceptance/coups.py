@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, REVISION, Keyed, read_answer
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import CoupCommand, SignIn, SignOut
+from vision.game.coup.fault_table import KINDS
 from vision.game.coup.state import Table
 from vision.game.events import (
     CoupSeen,
@@ -233,6 +234,8 @@ class LogBook:
     def _take_result(self, result: CoupResult) -> None:
         coup = self._coup(result.shoe, result.coup, result.at)
         coup.helped |= bool(result.by)
+        # Of what is one alert for the whole shoe, the results say in which coups it came.
+        coup.codes |= {code for code in result.faults if KINDS[code].of_shoe}
         if coup.helped:
             return
         if result.winner is not None:

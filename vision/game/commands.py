@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vision.game.cards import Card
-from vision.game.events import Event, Role, Slot
+from vision.game.events import Category, Event, Role, Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,9 @@ class RectifyAlert(AlertCommand):
 
 @dataclass(frozen=True, slots=True)
 class CloseAlert(AlertCommand):
-    """The alert is done with and may leave the desk."""
+    """The alert is done with and may leave the desk; what it was, and in words why."""
+
+    category: Category | None = None
 
 
 @dataclass(frozen=True, slots=True)

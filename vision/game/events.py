@@ -45,6 +45,16 @@ class Winner(StrEnum):
     __hash__ = str.__hash__  # as quick as that of a word: the roads of a shoe ask it of every coup
 
 
+class Category(StrEnum):
+    """What an alert was, by who closes it; `READER`: a false one. `OTHER` needs words."""
+
+    DEALER = "dealer"
+    PROCEDURE = "procedure"
+    READER = "reader"
+    TRAINING = "training"
+    OTHER = "other"
+
+
 class Role(StrEnum):
     """Who gives an order.
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from vision.game.cards import Card
-from vision.game.events import Role, Slot, Winner
+from vision.game.events import Category, Role, Slot, Winner
 
 
 class Severity(StrEnum):
@@ -145,7 +145,8 @@ class Alert:
     not be one under the second-best reading of a card. `deadline` is the next one to pass, and
     `deadline_at` when the last has passed; `in_time` is then whether it had been rectified, or
     brought to management, before. `odds`: how many times likelier it was, as it was raised, than
-    all explanations without it.
+    all explanations without it. `count`: how often it has come, as coups dealt behind the cut card.
+    `category`: what it was, of a closed one.
     """
 
     id: str
@@ -177,6 +178,8 @@ class Alert:
     reason: str = ""
     changed_at: int = 0
     odds: float | None = None
+    count: int = 1
+    category: Category | None = None
 
 
 class AlertChanged(NamedTuple):

@@ -19,7 +19,7 @@ from vision.errors import ConfigurationError
 from vision.record.codec import GENESIS, Record, canonical, chain_hash
 from vision.record.facts import Anchored, anchor_content
 
-LOG_VERSION = "1.0"  # of the form of records and of the rules; a log of another is refused
+LOG_VERSION = "1.1"  # of the form of records and of the rules; a log of another is refused
 
 
 class BrokenChainError(Exception):

@@ -123,7 +123,8 @@ def test_card_due_is_advised_then_warned_then_critical() -> None:
     dealer.out()
     alert = dealer.alerts["UNDER_P3"]
     assert (alert.severity, alert.state) == (Severity.CRITICAL, AlertState.LAPSED)
-    assert dealer.alerts["DEADLINE_PASSED"].coup == 1
+    assert alert.text == "Card due to Punto (Punto 2, Banco 4). Not resolved before coup 2."
+    assert dealer.raised == ["UNDER_P3"]
     assert dealer.result.state is ResultState.FINAL
     assert dealer.result.faults == ("UNDER_P3",)
     assert dealer.result.winner is Winner.BANCO

@@ -13,6 +13,7 @@ from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer
 from tests.seen import out
 from vision.game.cards import DECK, Card
 from vision.game.commands import (
+    CloseAlert,
     Confirm,
     CorrectCard,
     MoveCard,
@@ -62,7 +63,7 @@ def test_phantom_third_card_never_becomes_a_result() -> None:
     next_coup(dealer)
     next_coup(dealer)
     assert dealer.result_of(1).state is HELD
-    assert "DEADLINE_PASSED" not in dealer.raised
+    assert all("Not resolved" not in one.text for one in dealer.alerts.values())
     assert dealer.open == ["REVIEW"]
     assert [dealer.result_of(coup).state for coup in (2, 3)] == [FINAL, FINAL]
     alert = dealer.alerts["REVIEW"]
@@ -192,14 +193,18 @@ def test_ruling_taken_back_opens_the_doubt_again(code: str) -> None:
 
 
 def test_coup_held_for_a_doubt_as_its_shoe_ends_is_kept() -> None:
-    """A coup that is left in doubt raises HELD_OVER, which keeps its shoe and pictures."""
+    """The alert of a coup left in doubt says so and keeps its shoe, until it is closed."""
     dealer = Dealer().start()
     dealer.hand(STANDS)
     dealer.doubt(WORDS)
     dealer.clear()
     dealer.tell(ShoeStarted(dealer.tick(), "another"))
-    assert dealer.open == ["REVIEW", "HELD_OVER"]
+    assert dealer.open == ["REVIEW"]
+    alert = dealer.alerts["REVIEW"]
+    assert alert.text.endswith("Close this alert to release the shoe.")
     assert dealer.result_of(1).state is HELD
+    dealer.tell(CloseAlert(dealer.tick(), *INSPECTOR, alert.id, reason="paid as dealt"))
+    assert dealer.open == []
 
 
 def test_fault_that_rests_on_a_misread_card_waits_for_it() -> None:
@@ -229,7 +234,7 @@ def test_missing_card_waits_for_a_card_read_as_two_faces() -> None:
     next_coup(dealer)
     alert = dealer.alerts["UNDER_P3"]
     assert (alert.state, alert.deadline, alert.check_card) == (AlertState.RAISED, "none", True)
-    assert "DEADLINE_PASSED" not in dealer.raised
+    assert all("Not resolved" not in one.text for one in dealer.alerts.values())
 
 
 def test_face_read_after_the_result_is_a_conflict_until_sight_says_more() -> None:
@@ -318,7 +323,7 @@ def test_no_sequence_makes_a_result_of_a_coup_in_doubt(
         assert coup.result is None or coup.result.state is HELD
     later = [one for one in dealer.said[said:] if isinstance(one, CoupResult)]
     assert not [one for one in later if one.coup == 1 and one.state in PUBLIC]
-    assert "DEADLINE_PASSED" not in dealer.raised
+    assert all("Not resolved" not in one.text for one in dealer.alerts.values())
 
 
 def test_every_doubt_is_of_the_reader_and_has_no_time_limit() -> None:

@@ -14,6 +14,8 @@ from vision.game.cards import Card
 from vision.game.commands import (
     CallInspector,
     CarryCard,
+    CloseAlert,
+    CorrectCard,
     HoldResult,
     NewShoe,
     ResultStands,
@@ -22,6 +24,7 @@ from vision.game.commands import (
 from vision.game.coup.fault_table import KINDS
 from vision.game.events import (
     BetsClosed,
+    Category,
     CutCardOut,
     Noticed,
     ResultEntered,
@@ -32,7 +35,7 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.outputs import AlertState, ResultState, Severity
+from vision.game.outputs import AlertChanged, AlertState, ResultState, Severity
 from vision.game.rules import BurnKind, BurnRule, Rules
 
 Scene = Callable[[Dealer], object]
@@ -318,8 +321,6 @@ CASES = (
          then(hands(STANDS), entered(Winner.EGALITE)), C, next_coup),
     Case("WRONG_SIDE", then(hands(STANDS), entered(Winner.EGALITE, punto_pair=True)),
          then(hands(STANDS), entered(Winner.EGALITE, punto_pair=False)), W, settle),
-    Case("DEADLINE_PASSED", then(hands(NATURAL), next_card, next_coup),
-         then(hands(NATURAL), next_coup), C),
     Case("HELD_OVER", then(hands(STANDS), held, new_shoe),
          then(hands(STANDS), held, let_stand, new_shoe), W),
     Case("HELD_OVER", then(hands(STANDS), held, settle, new_shoe),
@@ -331,7 +332,7 @@ CASES = (
          hands(STANDS), settle, hands(STANDS), settle, orders(P1)),
          then(hands(STANDS), settle, lambda d: d.tell(CutCardOut(d.tick())), hands(STANDS),
               settle, hands(STANDS)),
-         W, then(orders(B1, P2, B2, P3, B3), next_coup)),
+         W, new_shoe),
     Case("CUT_MISSING", dealt_out(403, cut=False), dealt_out(402, cut=False), A, new_shoe),
     Case("SHOE_COUNT", then(started, burn(5), lambda d: d.tell(ShoeEnded(d.tick(), 400))),
          then(started, burn(5), lambda d: d.tell(ShoeEnded(d.tick(), 406))), W, new_shoe),
@@ -441,12 +442,64 @@ def test_fault_is_named_in_words(case: Case) -> None:
         assert "_" not in text, text
 
 
-def test_deadline_that_passed_names_the_fault_and_both_coups() -> None:
-    """What was not put right is named as people name it."""
+def test_fault_not_put_right_before_the_next_coup_is_one_alert_that_grows() -> None:
+    """A time limit that passes changes the alert: its state, its severity and its words."""
     dealer = Dealer().start()
-    then(hands(NATURAL), next_card, next_coup)(dealer)
-    text = dealer.alerts["DEADLINE_PASSED"].text
-    assert text == "Draw after a natural in coup 1 was not resolved before coup 2."
+    then(hands("4h 4c 3d 3c", (P3, None)), next_coup)(dealer)
+    alert = dealer.alerts["OVER_P3_STAND"]
+    assert (alert.state, alert.severity) == (AlertState.LAPSED, Severity.CRITICAL)
+    assert alert.text.endswith("Card face down. Not resolved before coup 2.")
+    dealer.read(5, "2c")
+    alert = dealer.alerts["OVER_P3_STAND"]
+    assert alert.text.endswith("Card exposed: 2c. Not resolved before coup 2.")
+    assert dealer.raised.count("OVER_P3_STAND") == 1
+
+
+def test_fault_found_after_the_next_coup_began_is_not_called_late() -> None:
+    """Nobody could put right in time what was found only then."""
+    dealer = Dealer().start()
+    hands(DRAWS)(dealer)
+    dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, P2, Card.parse("7d")))
+    next_coup(dealer)
+    dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, P2, Card.parse("Kd")))
+    alert = dealer.alerts["UNDER_P3"]
+    assert (alert.state, alert.severity) == (AlertState.LAPSED, Severity.CRITICAL)
+    assert "Not resolved" not in alert.text
+
+
+def behind_cut(coups: int) -> Dealer:
+    """Deal so many coups behind the cut card: the last hand is coup 2."""
+    dealer = Dealer().start()
+    then(hands(STANDS), settle, lambda d: d.tell(CutCardOut(d.tick())), hands(STANDS), settle)(
+        dealer
+    )
+    for _ in range(coups):
+        then(hands(STANDS), settle)(dealer)
+    return dealer
+
+
+def test_coups_dealt_behind_the_cut_card_are_one_alert_that_counts_them() -> None:
+    """The cut card was ignored once; each further coup makes that worse, and is no second alert."""
+    dealer = behind_cut(6)
+    alert = dealer.alerts["CUT_IGNORED"]
+    last = dealer.table.shoe.last_coup
+    assert last is not None
+    assert dealer.raised.count("CUT_IGNORED") == 1
+    assert alert.text == f"Cut card ignored: {alert.count} coups since coup {last}."
+    assert (alert.count, alert.coup) == (dealer.result.coup - last, last + 1)
+    assert (alert.state, alert.severity) == (AlertState.RAISED, Severity.CRITICAL)
+    assert dealer.result.faults == ("CUT_IGNORED",)
+
+
+def test_cut_card_ignored_once_and_closed_is_raised_again_by_the_next_coup_only() -> None:
+    """The second coup is graver, and is told again; after that the ruling stands for the shoe."""
+    dealer = behind_cut(2)
+    alert = dealer.alerts["CUT_IGNORED"]
+    for state in (AlertState.RAISED, AlertState.CLOSED):
+        dealer.tell(CloseAlert(dealer.tick(), *INSPECTOR, alert.id, Category.PROCEDURE))
+        then(hands(STANDS), settle)(dealer)
+        assert dealer.alerts["CUT_IGNORED"].state is state
+    assert {one.alert.id for one in dealer.all(AlertChanged)} == {alert.id}
 
 
 def test_no_burn_is_no_fault_where_the_house_burns_none() -> None:

@@ -33,6 +33,7 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.events import (
+    Category,
     Noticed,
     Role,
     ShoeStarted,
@@ -258,7 +259,7 @@ def test_result_stands_releases_a_held_result() -> None:
     assert alert.in_time is True
     dealer.clear()
     dealer.out()
-    assert "DEADLINE_PASSED" not in dealer.raised
+    assert dealer.alerts["OVER_P3_STAND"].state is AlertState.RECTIFIED
 
 
 def test_result_with_an_unread_card_cannot_stand() -> None:
@@ -450,10 +451,23 @@ def test_alert_brought_to_management_does_not_lapse() -> None:
     assert "no remedy" in give(dealer, RectifyAlert(dealer.tick(), *INSPECTOR, "a1", "R0"))
     assert give(dealer, RectifyAlert(dealer.tick(), *INSPECTOR, "a1", "R2")) == ""
     assert dealer.result.state is ResultState.CORRECTED
-    assert give(dealer, CloseAlert(dealer.tick(), *DESK, "a1")) == ""
-    assert dealer.alerts["OVER_P3_STAND"].state is AlertState.CLOSED
+    assert "needs words" in give(dealer, CloseAlert(dealer.tick(), *DESK, "a1", Category.DEALER))
+    closing = CloseAlert(dealer.tick(), *DESK, "a1", Category.DEALER, reason="told the dealer")
+    assert give(dealer, closing) == ""
+    alert = dealer.alerts["OVER_P3_STAND"]
+    assert (alert.state, alert.category) == (AlertState.CLOSED, Category.DEALER)
+    assert alert.reason == "told the dealer"
     assert "no alert" in give(dealer, CloseAlert(dealer.tick(), *DESK, "a1"))
     assert "no alert" in give(dealer, AckAlert(dealer.tick(), *DESK, "a1"))
+
+
+def test_alert_is_closed_as_something_else_only_with_words() -> None:
+    """A category of one's own says nothing without words."""
+    dealer = Dealer().start()
+    dealer.tell(Noticed(dealer.tick(), "READING_POOR"))
+    other = CloseAlert(dealer.tick(), *DESK, "a1", Category.OTHER)
+    assert "needs words" in give(dealer, other)
+    assert give(dealer, replace(other, reason="lamp changed")) == ""
 
 
 def test_alert_acknowledged_by_the_dealer_lapses_all_the_same() -> None:
@@ -483,7 +497,7 @@ def test_new_shoe_keeps_the_alerts_that_nobody_closed() -> None:
     assert dealer.all(ShoeChanged)[-1].shoe == "second"
     assert dealer.all(ShoeChanged)[-1].out == 0
     assert dealer.alerts["OVER_P3_STAND"].state is AlertState.LAPSED
-    assert give(dealer, CloseAlert(dealer.tick(), *DESK, "a1")) == ""
+    assert give(dealer, CloseAlert(dealer.tick(), *DESK, "a1", reason="paid as dealt")) == ""
     assert "no alert" in give(dealer, CloseAlert(dealer.tick(), *DESK, "a1"))
     dealer.lying, dealer.order = [], 0
     dealer.hand(STANDS)

@@ -59,7 +59,7 @@ function due({ live: running, result }) {
 }
 
 function mine(table) {
-  return table.openFaults.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || String(a.raised_at).localeCompare(String(b.raised_at)));
+  return table.open.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || String(a.raised_at).localeCompare(String(b.raised_at)));
 }
 
 function renderAlert(table) {

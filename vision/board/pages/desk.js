@@ -59,19 +59,14 @@ function chooseFirst() {
 
 const typing = () => [...$("actions").querySelectorAll("input")].some((input) => input.value);
 
-// What is open, the gravest first; what follows from another fault stands under it.
+// What is open, the gravest first.
 function queued() {
-  return ranked().filter(({ table, alert }) => live.tables.get(table).openFaults.includes(alert));
-}
-
-function followers(name, alert) {
-  const table = live.tables.get(name);
-  return table.open.filter((one) => table.causeOf(one)?.id === alert.id);
+  return ranked().filter(({ table, alert }) => live.tables.get(table).open.includes(alert));
 }
 
 function renderTables() {
   const rows = [...live.tables].map(([name, table]) => ({
-    name, title: titleOf(table, name), trouble: live.trouble(name), open: table.openFaults.length,
+    name, title: titleOf(table, name), trouble: live.trouble(name), open: table.open.length,
     shoe: table.shoe?.shoe ?? "–", coup: table.live?.coup ?? table.result?.coup ?? "–",
     state: coupState(table), health: healthWords(table.topics.health), chosen: chosen.table === name && !chosen.alert,
   }));
@@ -125,7 +120,7 @@ function renderQueue() {
 }
 
 function fill(list, alerts, none) {
-  const key = JSON.stringify(alerts.map(({ table, alert }) => [table, alert, followers(table, alert), chosen.alert === alert.id && chosen.table === table]));
+  const key = JSON.stringify(alerts.map(({ table, alert }) => [table, alert, chosen.alert === alert.id && chosen.table === table]));
   renderOnce(list, key, () => alerts.length ? alerts.map(({ table, alert }) => alertItem(table, alert)) : [make("li", "empty", none)]);
   // The clocks run on their own; nothing else is drawn again for them.
   for (const node of list.querySelectorAll(".age")) {
@@ -149,23 +144,7 @@ function alertItem(name, alert) {
   );
   box.addEventListener("click", () => choose(name, alert.id));
   item.append(box);
-  for (const each of followers(name, alert)) item.append(followerOf(name, each));
   return item;
-}
-
-function followerOf(name, alert) {
-  const box = make("button", "alert follows", followerWords(name, alert));
-  box.dataset.key = `${name}/${alert.id}`;
-  box.type = "button";
-  box.setAttribute("aria-pressed", chosen.alert === alert.id && chosen.table === name);
-  box.addEventListener("click", () => choose(name, alert.id));
-  return box;
-}
-
-// In English the reader has said what was not put right; in another language it is named here.
-function followerWords(name, alert) {
-  const cause = live.tables.get(name).causeOf(alert);
-  return spoken() === "en" || !cause ? alertWords(alert) : word("desk.cause", { what: alertWords(alert), of: alertWords(cause) });
 }
 
 function dueWords(alert) {

@@ -22,7 +22,7 @@ function age(iso) {
 
 // What a table is in, and what is said of it.
 function stateOf(name, table) {
-  const open = table.openFaults;
+  const open = table.open;
   const rank = (alert) => GRADES.indexOf(alert.severity);
   open.sort((a, b) => rank(a) - rank(b) || String(a.raised_at).localeCompare(String(b.raised_at)));
   const trouble = live.trouble(name);

@@ -1,6 +1,6 @@
 // The connection to the board server: the state of each table, and whether it can be trusted.
 
-import { namesFault, word } from "/words.js";
+import { word } from "/words.js";
 
 // Seconds without an event or message after which a page calls itself not live: two ticks of the server, and half a one to spare.
 const SILENT_S = 2.5;
@@ -45,16 +45,7 @@ class Table {
     this.cards.set(payload.order, { ...this.cards.get(payload.order), ...payload });
   }
 
-  // The fault that was not put right in time, while it is still open: a passed deadline follows from it.
-  causeOf(alert) {
-    if (alert.code !== "DEADLINE_PASSED") return undefined;
-    const lapsed = [...this.alerts.values()].filter((one) => one.state === "lapsed" && one.shoe === alert.shoe && one.coup === alert.coup && one.code !== alert.code);
-    return lapsed.find((one) => namesFault(alert.text, one.code)) ?? lapsed[0];
-  }
-
   get open() { return [...this.alerts.values()].filter((alert) => OPEN.includes(alert.state)); }
-  // What is open, without what follows from another: that stands under it.
-  get openFaults() { return this.open.filter((alert) => !this.causeOf(alert)); }
   get status() { return this.topics.status; }
   get shoe() { return this.topics.shoe; }
   get live() { return this.topics["coup/live"]; }

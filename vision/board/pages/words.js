@@ -49,7 +49,6 @@ export const wordOf = (group, name) => (has(`${group}.${name}`) ? word(`${group}
 // The name of a fault in the language of the page; people never see its code.
 export const faultName = (code) => words[`fault.${code}`] ?? "";
 export const faultNames = () => Object.entries(words).filter(([key]) => key.startsWith("fault.")).map(([key, name]) => [key.slice(6), name]);
-export const namesFault = (text, code) => text.startsWith(english[`fault.${code}`] ?? "\n");
 
 // What a server says in English, where it is one of the fixed texts; otherwise as it came.
 export function translated(text, groups = ["said"]) {

@@ -195,7 +195,7 @@ INTERVAL = (
 OF_DEALING = tuple(
     code
     for code, kind in KINDS.items()
-    if not kind.of_reader and code not in ("CALLED", "HELD_OVER", "DEADLINE_PASSED")
+    if not kind.of_reader and code not in ("CALLED", "HELD_OVER")
 )
 
 

@@ -1,8 +1,9 @@
 """The life of an alert: raised, acknowledged, rectified or lapsed, closed.
 
-`ALERT_LIFE` is the whole of it. A fault raises one alert, which is updated from then on:
-`reconcile` compares the faults now found with the alerts there are, `pass_deadlines` lets time
-limits pass, and orders come through `acknowledged`, `rectified` and `ruled`.
+`ALERT_LIFE` is the whole of it. An incident is one alert, and what follows from it (a time limit
+that passes, the same fault in the next coups) changes that alert: `reconcile` compares the faults
+now found with the alerts there are, `pass_deadlines` lets time limits pass, and orders come through
+`acknowledged`, `rectified` and `ruled`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from vision.game.commands import Command
+from vision.game.commands import CloseAlert, Command
 from vision.game.coup.fault_table import KINDS, Fault
 from vision.game.coup.state import Alerts, FaultAlert
 from vision.game.events import Role
@@ -153,6 +154,7 @@ def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:
         check_card=fault.check_card,
         changed_at=context.at,
         odds=fault.odds,
+        count=fault.count,
     )
 
 
@@ -183,12 +185,10 @@ def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
         state = ALERT_LIFE[alert.state][AlertEvent.FAULT_FOUND]
         return replace(fresh, state=state, raised_at=alert.raised_at)
     kept = alert.deadline if alert.deadline in fault.deadlines else fresh.deadline
-    same = (alert.code, alert.severity, alert.text) == (fresh.code, fresh.severity, fresh.text)
-    if same and alert.observed == fresh.observed and alert.deadline is kept:
-        return alert
-    return replace(
+    fresh = replace(
         fresh,
         state=alert.state,
+        coup=alert.coup,
         raised_at=alert.raised_at,
         deadline=kept,
         deadline_at=alert.deadline_at,
@@ -198,6 +198,24 @@ def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
         by=alert.by,
         role=alert.role,
     )
+    fresh = overdue(fresh)
+    same = (alert.code, alert.severity, alert.text) == (fresh.code, fresh.severity, fresh.text)
+    if same and alert.observed == fresh.observed and alert.deadline is kept:
+        return alert
+    return fresh
+
+
+def overdue(alert: Alert) -> Alert:
+    """Return the alert in the words and severity of a fault not put right before the next coup.
+
+    One that was found only after that is as grave as it is: nobody let its time pass.
+    """
+    is_late = alert.deadline_at is not None and alert.raised_at < alert.deadline_at
+    limits = KINDS[alert.code].deadlines
+    if alert.state is not LAPSED or not is_late or Deadline.NEXT_COUP not in limits:
+        return alert
+    text = f"{alert.text} Not resolved before coup {alert.coup + 1}."
+    return replace(alert, severity=Severity.CRITICAL, text=text)
 
 
 def _is_louder(alert: Alert, other: Alert) -> bool:
@@ -231,7 +249,8 @@ def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
     in_time = can(alert, AlertEvent.DEADLINE_KEPT) and alert.role in MANAGEMENT
     event = AlertEvent.DEADLINE_KEPT if in_time else AlertEvent.DEADLINE_MISSED
     state = ALERT_LIFE[alert.state][event]
-    return replace(alert, state=state, deadline_at=at, in_time=in_time, changed_at=at)
+    passed_by = replace(alert, state=state, deadline_at=at, in_time=in_time, changed_at=at)
+    return overdue(passed_by)
 
 
 def _later(alert: Alert) -> tuple[Deadline, ...]:
@@ -274,6 +293,7 @@ def ruled(alert: Alert, command: Command, event: AlertEvent) -> Alert:
     return replace(
         alert,
         state=ALERT_LIFE[alert.state][event],
+        category=command.category if isinstance(command, CloseAlert) else alert.category,
         by=command.by,
         role=command.role,
         reason=command.reason,

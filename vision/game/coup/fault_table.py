@@ -41,7 +41,8 @@ class FaultKind:
     an alert of it is open. `noticed`: it enters by a `Noticed` event, `alleged`: by what sight
     alleges of a coup. `of_reader`: it is about the reading, not about the dealing, and so does not
     stay with the result; one that holds it too is a doubt, which no time limit ends. `machine`: the
-    engineer sees it too.
+    engineer sees it too. `of_shoe`: found in coup after coup it is one incident of the shoe, with
+    one alert that counts them.
     """
 
     code: str
@@ -54,6 +55,7 @@ class FaultKind:
     alleged: bool = False
     of_reader: bool = False
     machine: bool = False
+    of_shoe: bool = False
 
     def audience(self, grade: int) -> tuple[Role, ...]:
         """Return who sees it in its state of that grade; surveillance sees everything."""
@@ -78,7 +80,8 @@ class Fault:
 
     `grade` counts up from its mildest state. `waits`: no time limit passes, because a card on which
     it rests is in doubt. `odds`: how many times likelier it is than all explanations
-    without it, where sight says so. The other fields are the facts at that time.
+    without it, where sight says so. `count`: how often it has come. The other fields are the facts
+    at that time.
     """
 
     key: str
@@ -96,6 +99,7 @@ class Fault:
     check_card: bool = False
     waits: bool = False
     odds: float | None = None
+    count: int = 1
 
     @property
     def kind(self) -> FaultKind:
@@ -177,9 +181,6 @@ _TABLE = (
        SETTLEMENT_THEN_COUP, holds=True),
     _K("WRONG_SIDE", "Wrong side bet entered",
        "Cards: {ours}. Entered: {theirs}.", (WARNING,), SETTLEMENT),
-    _K("DEADLINE_PASSED", "Not resolved in time",
-       "{fault} in coup {coup} was not resolved before coup {next}.", (CRITICAL,),
-       ANY_TIME),
     _K("HELD_OVER", "Result held past its shoe",
        "Coup {coup}: held as its shoe ended. Close this alert to release the shoe.", (WARNING,),
        ANY_TIME),
@@ -188,7 +189,7 @@ _TABLE = (
        "Not enough cards to finish: {left} left.", (CRITICAL,), NEXT_CARD,
        holds=True),
     _K("CUT_IGNORED", "Cut card ignored",
-       "Last hand was coup {last}.", (WARNING,), NEXT_COUP),
+       "Cut card ignored: {coups} since coup {last}.", _LOUD, SHOE_END, of_shoe=True),
     _K("CUT_MISSING", "Cut card not seen",
        "Cut card not seen with {left} cards left.", (ADVISORY,), SHOE_END),
     _K("SHOE_COUNT", "Cards of the shoe do not add up",

@@ -251,7 +251,7 @@ def _result(coup: Coup, layout: HandLayout, publishing: Publishing) -> CoupResul
 
 
 def _stays(fault: Fault) -> bool:
-    return not KINDS[fault.code].of_reader and fault.code not in ("DEADLINE_PASSED", "HELD_OVER")
+    return not KINDS[fault.code].of_reader and fault.code != "HELD_OVER"
 
 
 def _hand(cards: tuple[DealtCard, ...]) -> Hand:

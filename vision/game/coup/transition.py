@@ -185,7 +185,8 @@ class Transition:
         # Until sight is sure how the coup lies, what was alleged of it is neither so nor not so.
         waits = not is_sure(coup) and not coup.doubt
         left = [t for t in coup.alerts if not waits or not rests_on_layout(t.key)]
-        after = self._reconciled(tuple(left), faults, coup.number, gone)
+        own = tuple(fault for fault in faults if not fault.kind.of_shoe)
+        after = self._reconciled(tuple(left), own, coup.number, gone)
         kept = [tracked for tracked in coup.alerts if tracked not in left]
         alerts = (*kept, *after)
         if late and coup.over_at is not None:

@@ -48,7 +48,7 @@ from vision.game.coup.alerts import (
 from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Alerts, FaultAlert, Table
 from vision.game.coup.transition import Transition
-from vision.game.events import Role
+from vision.game.events import Category, Role
 from vision.game.fold.coup_commands import coup_refusal, rule, undo, undo_refusal
 from vision.game.fold.shoe import start_shoe
 from vision.game.outputs import Alert, AlertChanged, AlertState, Replied
@@ -157,10 +157,21 @@ def _alert_refusal(table: Table, command: AlertCommand) -> str:
             return "an engineer acknowledges only what concerns the machine"
         case RectifyAlert() if command.remedy not in REMEDIES:
             return f"'{command.remedy}' is no remedy; they are {REMEDIES[0]} to {REMEDIES[-1]}"
-        case CloseAlert() if alert.state in OPEN and kind.holds:
-            return "it holds a result: rectify it, or let the result stand, first"
+        case CloseAlert():
+            return _close_refusal(table, alert, command)
         case CommentAlert() if not command.reason:
             return "a comment needs words: its reason"
+    return ""
+
+
+def _close_refusal(table: Table, alert: Alert, command: CloseAlert) -> str:
+    holds = KINDS[alert.code].holds
+    if holds and alert.state in OPEN and alert.shoe == table.shoe.name:
+        return "it holds a result: rectify it, or let the result stand, first"
+    if holds and not command.reason:
+        return "it held a result, and bets with it: closing it needs words, its reason"
+    if command.category is Category.OTHER and not command.reason:
+        return "another category needs words: its reason"
     return ""
 
 

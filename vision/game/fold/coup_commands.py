@@ -37,7 +37,7 @@ from vision.game.coup.state import (
 )
 from vision.game.coup.transition import Transition, changes, recount
 from vision.game.events import Role
-from vision.game.fold.shoe import begin
+from vision.game.fold.shoe import begin, count_behind_cut
 from vision.game.outputs import AlertChanged
 
 # --- whether it can be done -----------------------------------------------------------------------
@@ -315,8 +315,8 @@ def _uncarry(transition: Transition, last: Undo, begun: Coup) -> None:
         for tracked, was in zip(alerts, coup.alerts, strict=True)
         if tracked != was
     ]
-    gone = ("passed:", f"extra:{last.carried}")
-    noticed = tuple(fault for fault in coup.noticed if not fault.key.startswith(gone))
+    noticed = tuple(fault for fault in coup.noticed if fault.key != f"extra:{last.carried}")
     cards = (*(card for card in coup.cards if card.order != last.carried), *begun.cards)
     table.done, table.free_next = table.done[:-1], begun.free
     table.coup = coup._replace(cards=cards, over_at=None, noticed=noticed, alerts=alerts)
+    count_behind_cut(transition)

@@ -18,7 +18,7 @@ from vision.game.coup.results import is_holding
 from vision.game.coup.state import Coup, DealtCard, FaultAlert, Shoe, Table
 from vision.game.coup.transition import Transition
 from vision.game.events import Noticed
-from vision.game.outputs import AlertChanged, AlertState, CoupsChanged, Deadline
+from vision.game.outputs import AlertChanged, CoupsChanged, Deadline
 from vision.game.rules import BurnKind, BurnRule, Rules
 
 EXPOSED = "EXPOSED_IN_SHOE"
@@ -67,10 +67,26 @@ def _left_open(table: Table, keys: set[str]) -> Iterator[FaultAlert]:
 
 
 def _part(transition: Transition, coup: Coup) -> None:
-    """Raise an alert for a coup that is left held; closing it ends the dispute."""
-    if (coup.hold or is_holding(coup.alerts)) and not coup.void:
-        fault = Fault("held", "HELD_OVER", words_of("HELD_OVER", coup=coup.number))
+    """Let an alert say that the coup is left held: closing it ends the dispute.
+
+    That is the alert that holds it, where one does.
+    """
+    if coup.void or not (coup.hold or is_holding(coup.alerts)):
+        return
+    words = words_of("HELD_OVER", coup=coup.number)
+    if not is_holding(coup.alerts):
+        fault = Fault("held", "HELD_OVER", words)
         transition.evaluate(coup._replace(noticed=(*coup.noticed, fault)), show=False)
+        return
+    alerts = []
+    for tracked in coup.alerts:
+        if is_holding((tracked,)):
+            text = f"{tracked.alert.text} {words}"
+            alert = replace(tracked.alert, text=text, changed_at=transition.at)
+            transition.outputs.append(AlertChanged(transition.at, alert, first=False))
+            tracked = FaultAlert(tracked.key, alert)
+        alerts.append(tracked)
+    transition.table.set_coup(coup._replace(alerts=tuple(alerts)))
 
 
 def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault) -> Coup:
@@ -97,7 +113,24 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
     )
     table.done, table.coup, table.free_next = table.coups, coup, False
     table.bets_closed = None if table.bets_closed is None else False
+    count_behind_cut(transition)
     return coup
+
+
+def count_behind_cut(transition: Transition) -> None:
+    """Count the coups dealt behind the cut card, in the one alert that the shoe has for them."""
+    table = transition.table
+    last, dealt = table.shoe.last_coup, 0 if table.coup is None else table.coup.number
+    if last is not None and dealt > last:
+        transition.add_fault(_behind_cut(last, dealt - last), dealt)
+    elif transition.has_fault("cut-ignored"):
+        transition.drop_fault("cut-ignored", "no coup is dealt behind the cut card")
+
+
+def _behind_cut(last: int, count: int) -> Fault:
+    coups = "1 coup" if count == 1 else f"{count} coups"
+    text = words_of("CUT_IGNORED", coups=coups, last=last)
+    return Fault("cut-ignored", "CUT_IGNORED", text, grade=count - 1, count=count)
 
 
 def take_ahead(transition: Transition, coup: Coup) -> Coup:
@@ -128,30 +161,8 @@ def finish(transition: Transition, coup: Coup) -> None:
     coup = transition.evaluate(coup._replace(over_at=transition.at), show=False, late=False)
     transition.pass_table_deadlines(BEFORE_NEXT_COUP)
     after = transition.pass_coup_deadlines(coup, BEFORE_NEXT_COUP)
-    if after is coup:
-        return
-    before = {tracked.key for tracked in coup.alerts if tracked.alert.state is AlertState.LAPSED}
-    coup = after
-    lapsed = [
-        tracked.alert.code
-        for tracked in coup.alerts
-        if tracked.alert.state is AlertState.LAPSED
-        and tracked.key not in before
-        and Deadline.NEXT_COUP in KINDS[tracked.alert.code].deadlines
-    ]
-    if not lapsed:
-        transition.evaluate(coup, show=False)
-        return
-    facts = {"coup": coup.number, "next": coup.number + 1}
-    passed = tuple(
-        Fault(
-            f"passed:{code}",
-            "DEADLINE_PASSED",
-            words_of("DEADLINE_PASSED", fault=KINDS[code].title, **facts),
-        )
-        for code in dict.fromkeys(lapsed)
-    )
-    transition.evaluate(coup._replace(noticed=(*coup.noticed, *passed)), show=False)
+    if after is not coup:
+        transition.evaluate(after, show=False)
 
 
 def burn_due(rule: BurnRule, first: Card | None) -> int | None:
@@ -204,7 +215,7 @@ def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:
     """Find the faults of beginning that coup with that card."""
     shoe, rules = table.shoe, table.rules
     if shoe.last_coup is not None and number > shoe.last_coup:
-        yield Fault("cut", "CUT_IGNORED", words_of("CUT_IGNORED", last=shoe.last_coup))
+        yield _behind_cut(shoe.last_coup, number - shoe.last_coup)
     left = rules.cards - (card.order - 1 - shoe.back)
     if left < FEWEST:
         yield Fault("short", "SHORT_SHOE", words_of("SHORT_SHOE", left=left))

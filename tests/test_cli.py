@@ -119,6 +119,6 @@ def test_start_up_without_command_imports_no_slow_library() -> None:
 
 def test_parser_is_named_as_the_command() -> None:
     """Usage lines show the command as people type it."""
-    parser = cli._parser(None)
+    parser = cli._parser("")
     assert isinstance(parser, argparse.ArgumentParser)
     assert parser.prog == "shoe-reader"

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -27,7 +28,7 @@ happen in this state; an order for it is refused, an observation changes nothing
 order about a coup puts the alerts that the order ended back as they were. This page is written by
 `python -m tests.test_lives`.
 """
-NAMES = {None: "running"}
+NAMES: dict[StrEnum | None, str] = {None: "running"}
 
 
 def comments(source: str, name: str) -> list[str]:
@@ -49,7 +50,7 @@ def table(life: Life, events: type[StrEnum], words: list[str]) -> list[str]:
     ]
     for (state, after), meaning in zip(life.items(), words, strict=True):
         cells = [after[event].value if event in after else "-" for event in events]
-        rows.append(f"| **{NAMES.get(state, state)}** | {' | '.join(cells)} | {meaning} |")
+        rows.append(f"| **{NAMES.get(state) or state}** | {' | '.join(cells)} | {meaning} |")
     return rows
 
 
@@ -61,7 +62,9 @@ def page() -> str:
         ("A coup's result", RESULT_LIFE, ResultEvent, "RESULT_LIFE", results),
     ):
         source = Path(module.__file__ or "").read_text("utf-8")
-        parts.append(f"## {title}\n\n" + "\n".join(table(life, events, comments(source, name))))
+        parts.append(
+            f"## {title}\n\n" + "\n".join(table(cast("Life", life), events, comments(source, name)))
+        )
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

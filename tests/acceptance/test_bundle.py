@@ -151,9 +151,9 @@ def test_bundle_needs_the_house_and_is_read_as_films_with_truth(
     source = out / "photographs" / "measure" / "house-7"
     assert len(pictures(source)) == COUPS
     for path in pictures(source):
-        coup = path.stem.replace("-", "/")
+        name = path.stem.replace("-", "/")
         assert sorted(names_of(source / "labels", {"image": str(path)})) == sorted(
-            _order(book, coup)
+            _order(book, name)
         )
     assert main(["accept", "export", *words, "--out", str(out)]) == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,13 @@ def said(text: str, winner: Winner | None) -> CoupResult:
     ]
     punto, banco = (Hand(cards, None, natural=False, pair=False) for cards in hands)
     state = ResultState.HELD if winner is None else ResultState.FINAL
-    more = {"three_giving_eight": False, "faults": (), "free": False, "by": "", "reason": ""}
+    more: dict[str, Any] = {
+        "three_giving_eight": False,
+        "faults": (),
+        "free": False,
+        "by": "",
+        "reason": "",
+    }
     return CoupResult(0, "s1", 1, 0, state, "", winner, punto, banco, None, **more)
 
 

@@ -89,7 +89,7 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path)
 
 
-ANN = {"by": "Ann", "role": "inspector", "coup": 3}
+ANN: dict[str, Any] = {"by": "Ann", "role": "inspector", "coup": 3}
 
 
 def test_signed_order_of_a_named_person_is_admitted(house: House) -> None:

@@ -9,7 +9,7 @@ import av
 
 def pictures_of(film: bytes) -> tuple[bytes, ...]:
     """Return the JPEGs of a film, each as it was put in."""
-    with av.open(io.BytesIO(film)) as container:
+    with av.open(io.BytesIO(film), "r") as container:
         return tuple(bytes(packet) for packet in container.demux(video=0) if packet.size)
 
 

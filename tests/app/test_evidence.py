@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -32,12 +33,13 @@ from vision.files import WriteError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.coup import state as game
 from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
+from vision.game.fold.step import step as fold_step
 from vision.game.outputs import Output
 from vision.record.facts import EvidenceKept, Medium
 from vision.sight.geometry.plane import Frame, Image
 from vision.storage.evidence import EvidenceStore, Why, file_name, folder_of
 from vision.storage.log import Entry, Store
-from vision.wire import session
+from vision.wire import messages, session
 from vision.wire.messages import Message, MessageStream
 from vision.wire.session import STILLS_REMEMBERED, TableSession, advance
 
@@ -230,7 +232,7 @@ def test_every_event_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     stepped: list[Event] = []
     encoded: list[Output] = []
     given: list[Output] = []
-    step, messages_of = session.step, session.messages_of
+    step, messages_of = fold_step, messages.messages_of
 
     def stepping(table: game.Table, event: Event) -> tuple[game.Table, tuple[Output, ...]]:
         stepped.append(event)
@@ -239,7 +241,7 @@ def test_every_event_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return after, outputs
 
     def encoding(
-        stream: MessageStream, output: Output, *rest: object
+        stream: MessageStream, output: Output, *rest: Any
     ) -> tuple[MessageStream, tuple[Message, ...]]:
         encoded.append(output)
         return messages_of(stream, output, *rest)
@@ -339,7 +341,12 @@ def test_still_table_is_drawn_once_a_second_and_a_moving_one_every_time(
     drawn: list[int] = []
     crop = Crop(((0, 0), (320, 0), (320, 240), (0, 240)), SIZE)
     thumbnail = crop.thumbnail
-    monkeypatch.setattr(crop, "thumbnail", lambda image: drawn.append(1) or thumbnail(image))
+
+    def counted(image: Image) -> bytes:
+        drawn.append(1)
+        return thumbnail(image)
+
+    monkeypatch.setattr(crop, "thumbnail", counted)
     ring = ClipBuffer(crop, length_s=10.0, fps=8)
     for number in range(32):
         frame = Frame(picture(number), NOON + 125 * number, number)
@@ -370,7 +377,8 @@ def test_nothing_beyond_the_layout_is_kept() -> None:
     """Guests at the table are not in the evidence: outside the outline all is black."""
     image = np.full((SIZE[1], SIZE[0], 3), 200, np.uint8)
     crop = Crop(((100, 50), (220, 50), (280, 200), (40, 200)), SIZE)
-    still = cv2.imdecode(np.frombuffer(crop.still(image, MOST_BYTES), np.uint8), cv2.IMREAD_COLOR)
+    data = np.frombuffer(crop.still(image, MOST_BYTES), np.uint8)
+    still: Any = cv2.imdecode(data, cv2.IMREAD_COLOR)
     assert still.shape[:2] == (150, 240)
     assert still[75, 120].min() > 190
     assert still[3, 3].max() < 10

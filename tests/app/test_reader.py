@@ -215,7 +215,7 @@ def test_run_draw_films_every_picture_and_changes_nothing_else(
     assert lying[-1] > lying[0] + 200
 
 
-def near(picture: NDArray[np.uint8], colour: tuple[int, int, int]) -> int:
+def near(picture: NDArray[Any], colour: tuple[int, int, int]) -> int:
     """Return how many pixels of a picture have a colour, as a film keeps it."""
     return int((np.abs(picture.astype(int) - colour).max(axis=2) < 40).sum())
 

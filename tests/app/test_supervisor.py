@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import pytest
 
 from tests.seen import out
-from vision.app.pipeline import SightSupervisor
+from vision.app.pipeline import SightPipeline, SightSupervisor
 from vision.camera.source import Outage, Shot
 from vision.config.table import WatchSection
 from vision.errors import OutsideError
 from vision.game.events import CoupSeen, Event, ViewBack, ViewLost
 from vision.inference.load import SelfTest
-from vision.sight.geometry.plane import Frame
+from vision.sight.geometry.plane import Frame, Image
 
 IMAGE = np.zeros((4, 4, 3), np.uint8)
 
@@ -48,7 +49,7 @@ def supervisor(
     """Return a lookout that reads the test picture every 10 s and gives up after 30 s."""
     patience = {} if stall_s is None else {"models_stall_s": stall_s}
     watch = WatchSection(canary_every_s=10.0, models_give_up_s=30.0).model_copy(update=patience)
-    return SightSupervisor(seer, canary, watch, live=stall_s is not None)
+    return SightSupervisor(cast("SightPipeline", seer), canary, watch, live=stall_s is not None)
 
 
 def shot(at: int, skipped: int = 0) -> Shot:
@@ -170,9 +171,12 @@ def test_canary_is_read_at_the_start_and_on_its_timer() -> None:
     """A failure is said loudly with the cure, tried again soon, and its end is said."""
     answers = [("As", 2.0, 2.0)]
     asked: list[int] = []
-    watch = supervisor(
-        Seer(), SelfTest(IMAGE, (("As", 2.0, 2.0),), lambda _: asked.append(1) or answers)
-    )  # type: ignore[func-returns-value]
+
+    def ask(_: Image) -> list[tuple[str, float, float]]:
+        asked.append(1)
+        return answers
+
+    watch = supervisor(Seer(), SelfTest(IMAGE, (("As", 2.0, 2.0),), ask))
     assert blindness(watch.take(shot(0))) == []
     for at in range(100, 10_000, 100):
         assert blindness(watch.take(shot(at))) == []

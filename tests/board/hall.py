@@ -77,9 +77,9 @@ def opened(
         config = with_board(config, **(board or {}))
         reader = Reader(broker.port, "7", users, second_person)
         with reader.beating(), Boards([config], address_of(config)) as boards:
-            desk = boards.desk
-            assert desk is not None
-            wait_for(lambda: boards.feed.connected and desk._feed.connected)
+            server = boards.desk
+            assert server is not None
+            wait_for(lambda: boards.feed.connected and server._feed.connected)
             yield Hall(folder, broker, config, boards, reader)
         reader.hang_up()
 

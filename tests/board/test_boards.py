@@ -7,6 +7,7 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ def state_of(feed: Feed) -> dict[str, Any]:
     return {told.key: told.payload for told in feed.state(feed.tables[0])}
 
 
+def _shows(feed: Feed, places: set[str]) -> bool:
+    """Whether a new browser would be told of these places."""
+    return places <= set(state_of(feed))
+
+
 def message(seq: int, at: str = "2026-01-01T00:00:00.000Z", boot: str = "b") -> dict[str, Any]:
     """Return a payload with a number, a time and a run."""
     return {"boot": boot, "seq": seq, "at": at}
@@ -103,7 +109,7 @@ def test_feed_is_right_again_after_its_own_restart(broker: EmbeddedBroker, voice
     for _ in range(2):
         found = Feed(endpoint_at(port=broker.port), {voice.table: voice.prefix}, TOPICS)
         found.start()
-        wait_for(lambda found=found: {"coup/live", "coup/result#4"} <= set(state_of(found)))
+        wait_for(partial(_shows, found, {"coup/live", "coup/result#4"}))
         found.stop()
 
 

@@ -70,7 +70,8 @@ TRIES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
 def clients(hall: Hall) -> Iterator[dict[str, httpx.Client]]:
     """Give a browser of nobody's and one of each role."""
     with ExitStack() as opened:
-        names = {"nobody": "", **{role: name for name, role in PEOPLE.items()}}
+        names: dict[str, str] = {"nobody": ""}
+        names |= {role: name for name, role in PEOPLE.items()}
         yield {who: opened.enter_context(hall.client(name)) for who, name in names.items()}
 
 

@@ -121,7 +121,7 @@ class Walk:
     def save(self, what: Any, name: str) -> None:
         """Take a picture of a page or a part of it."""
         shot = np.frombuffer(what.screenshot(), np.uint8)
-        image = cv2.imdecode(shot, cv2.IMREAD_COLOR)
+        image: Any = cv2.imdecode(shot, cv2.IMREAD_COLOR)
         share = min(1.0, MOST_PX / image.shape[1])
         small = cv2.resize(image, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
         path = self.out / f"{name}.jpg"

@@ -5,13 +5,18 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from vision.access.users import Credential, User, Users, save_users
+from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.board.login.passwords import PasswordEntry, change_account, hashed
 from vision.clock import now_ms
 from vision.config.table import TableConfig
 
 PASSWORD = "three small words"
-PEOPLE = {"Bo": "dealer", "Ann": "inspector", "Cy": "surveillance", "Di": "engineer"}
+PEOPLE: dict[str, RoleName] = {
+    "Bo": "dealer",
+    "Ann": "inspector",
+    "Cy": "surveillance",
+    "Di": "engineer",
+}
 
 
 def house_of_people(folder: Path) -> tuple[Path, Path]:

@@ -53,8 +53,8 @@ COUPS = 27
 FAULTY = Plan(Slip.OVER_DRAW_BANCO, parse_cards("4c Kd 3h 7s 5d"))
 BEFORE_MS = 6 * 60_000  # that the dealing takes: the last alert is some seconds old
 SHOWN_MS = 300  # before the first card is taken away: all cards of the coup lie on the table
-SIZE = {"width": 1600, "height": 900}
-SMALL = {"width": 900, "height": 540}  # of the strip before the dealer
+SIZE: Any = {"width": 1600, "height": 900}
+SMALL: Any = {"width": 900, "height": 540}  # of the strip before the dealer
 
 
 @contextmanager
@@ -146,9 +146,8 @@ def take(out: Path, *, documents: bool = False) -> list[str]:
 
 def _keep(picture: Path, kept: Path) -> None:
     """Write a picture as a document shows it."""
-    image = cv2.resize(
-        cv2.imread(str(picture)), None, fx=SCALE, fy=SCALE, interpolation=cv2.INTER_AREA
-    )
+    image: Any = cv2.imread(str(picture))
+    image = cv2.resize(image, None, fx=SCALE, fy=SCALE, interpolation=cv2.INTER_AREA)
     cv2.imwrite(str(kept), image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
 
 

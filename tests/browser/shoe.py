@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterable
 from itertools import chain
+from typing import Any
 
 from tests.browser.voice import Reader
 from tests.table_log import NOON, Play
@@ -45,13 +46,14 @@ class Shoe:
             )
             self._play.then(order)
         self._play.at += 3000
-        for order in range(first, self._play.order + 1):
-            self._play.then(*self._play.sight.take(self._play.at, order))
+        for number in range(first, self._play.order + 1):
+            self._play.then(*self._play.sight.take(self._play.at, number))
         self._tell()
 
     def _due(self) -> str | None:
         live = [one for one in self._reader.said if one.topic.endswith("coup/live")]
-        told = json.loads(live[-1].payload) if live else {"expected": ["PUNTO_1"], "coup": 0}
+        begun: dict[str, Any] = {"expected": ["PUNTO_1"], "coup": 0}
+        told = json.loads(live[-1].payload) if live else begun
         if told["coup"] < self._coup:
             return "PUNTO_1"
         return None if told["complete"] else told["expected"][0]

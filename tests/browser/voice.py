@@ -199,7 +199,7 @@ class Reader(Link):
             if name == "replay":
                 self._repeat(json.loads(message.payload))
             elif name != "reply":
-                self._order(name, message.payload)
+                self._order(name, bytes(message.payload))
 
     def _repeat(self, asked: dict[str, Any]) -> None:
         for message in self.said:

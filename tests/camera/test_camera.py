@@ -32,7 +32,7 @@ from vision.camera.source import (
 )
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
-from vision.sight.geometry.plane import Image
+from vision.sight.geometry.plane import Image, Pixels
 
 SIZE = (320, 240)
 
@@ -72,7 +72,7 @@ def test_video_every_frame_comes_once_with_its_time(tmp_path: Path) -> None:
     assert all(abs(level - 5 * i % 250) < 4 for i, level in enumerate(levels))
 
 
-def decoded(*shown: decoding.Pixels | decoding.Lack) -> Iterator[decoding.Decoded]:
+def decoded(*shown: Pixels | decoding.Lack) -> Iterator[decoding.Decoded]:
     """Return what a decoder gives of a file without stamps."""
     return map(decoding.Decoded, shown)
 
@@ -384,7 +384,7 @@ def test_camera_number_goes_through_the_video_library(monkeypatch: pytest.Monkey
         def release(self) -> None:
             self.asked.clear()
 
-    monkeypatch.setattr(capture_module.cv2, "VideoCapture", Plugged)
+    monkeypatch.setattr(cv2, "VideoCapture", Plugged)
     shown = capture_module.pictures({"source": "0", "width": 640, "height": 360, "fps": 25.0})
     assert next(shown) is capture_module.Signal.OPENED
     assert Plugged.asked == {

@@ -197,7 +197,8 @@ def test_photograph_is_turned_as_its_camera_says() -> None:
     assert upright is not None
     assert upright.shape == (60, 40, 3)
     lying = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
-    assert (np.rot90(lying, -1) == upright).all()
+    assert lying is not None
+    assert np.array_equal(np.rot90(lying, -1), upright)
 
 
 @pytest.mark.parametrize("kind", ["grey", "deep", "clear"])

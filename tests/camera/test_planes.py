@@ -48,7 +48,7 @@ def film(
 ) -> Path:
     """Write a film of five pictures."""
     with av.open(str(path), "w") as container:
-        stream = container.add_stream(code, rate=10)
+        stream: Any = container.add_stream(code, rate=10)
         stream.width, stream.height = SIZE
         stream.pix_fmt, stream.colorspace, stream.color_range = form, matrix, span
         if turned:

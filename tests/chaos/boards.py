@@ -129,7 +129,8 @@ class Killed:
 
 def wanted(config: TableConfig, events: list[Event]) -> dict[str, list[Any]]:
     """Return what each screen has to show once these events have happened."""
-    desk, last = session_of(header_of(config)), {}
+    desk = session_of(header_of(config))
+    last: dict[str, Any] = {}
     alerts: dict[str, str] = {}
     for event in (Started(NOON, "b"), *events):
         step = advance(desk, event)
@@ -211,7 +212,7 @@ def run(rounds: int, seed: int = 1) -> str:
         config = with_desk(config, *house_of_people(folder))
         served = config.board.model_copy(update={"port": free_port()})
         config = config.model_copy(update={"board": served})
-        parts = {
+        parts: dict[str, Any] = {
             "broker": broker,
             "board": Killed(serve, (config,)),
             "reader": Killed(read, (config, folder / "t.sqlite", coups)),

@@ -17,6 +17,7 @@ from vision.app.journal import header_of
 from vision.app.machine import ClockWatch
 from vision.clock import SteadyClock
 from vision.game.events import CoupSeen, Event, Life, SeenCard, TimePassed
+from vision.game.outputs import AlertChanged
 from vision.wire.session import TableSession, advance
 
 HOUR_MS = 3_600_000
@@ -98,7 +99,7 @@ def played(fault: Callable[[int], int], coups: int) -> Told:
 def with_one_lost(coups: int) -> Iterator[Event]:
     """Yield the play with the last card of the first coup gone astray, and time to notice it."""
     events = list(play(coups))
-    removed = next(event for event in events if is_clearing(event))
+    removed = next(e for e in events if isinstance(e, CoupSeen) and is_clearing(e))
     for event in events:
         if isinstance(event, CoupSeen) and event.coup == 1:
             event = _with_lost(event, len(removed.cards))
@@ -135,10 +136,9 @@ def _take(told: Told, events: list[Event], world: World) -> None:
         step = advance(told.desk, event)
         told.desk = step.session
         for happening in step.outputs:
-            alert = getattr(happening, "alert", None)
-            if alert is not None and happening.first:  # type: ignore[attr-defined]
-                told.alerts.append(alert.code)
-                if alert.code == "CARD_UNACCOUNTED":
+            if isinstance(happening, AlertChanged) and happening.first:
+                told.alerts.append(happening.alert.code)
+                if happening.alert.code == "CARD_UNACCOUNTED":
                     told.noticed_after_ms = world.passed
         for message in step.messages:
             if message.topic.endswith("coup/result"):

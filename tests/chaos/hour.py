@@ -129,7 +129,7 @@ def main() -> int:
         while time.monotonic() < ends_s:
             for process in (demo, served):
                 if process.poll() is not None:
-                    raise SystemExit(f"{process.args} ended with {process.returncode}")
+                    raise SystemExit(f"{process.args!r} ended with {process.returncode}")
             with httpx.Client(base_url=url, timeout=20) as browser:
                 for page in PAGES:
                     try:

@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Engine, select
 
@@ -39,6 +39,7 @@ from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Received, Writer
+from vision.floor.pair.house_store import HouseStore
 from vision.floor.pair.lease import Lease
 from vision.floor.pair.shared_log import batch_from
 from vision.wire.commands import order_fields, read_range
@@ -151,7 +152,7 @@ class Archive:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.writer = Writer(engine, pairs=())
+        self.writer = Writer(engine, pairs={})
 
     def take(self, batch: list[Said], number: int) -> bool:
         """Write a batch with a true result behind it; return whether the result is there."""
@@ -211,7 +212,9 @@ class Standby:
 
     def __init__(self) -> None:
         self.store = LeaseMemory()
-        self.holder, self.other = (Lease(self.store, node, LENGTH_S) for node in "ab")
+        self.holder, self.other = (
+            Lease(cast("HouseStore", self.store), node, LENGTH_S) for node in "ab"
+        )
         self.holder.turn()
 
     def take(self, batch: list[Said], number: int) -> bool:

@@ -152,10 +152,16 @@ def refused(coups: int) -> str:
     return f"said '{said}', caught up at {rate:.0f} a second"
 
 
+def _proxied(proxies: list[Proxy], port: int) -> Proxy:
+    """Put a proxy before a port and return it."""
+    proxies.append(Proxy(port))
+    return proxies[-1]
+
+
 def slow(coups: int, bytes_per_s: int = 100_000) -> str:
     """Make the wire slow."""
     proxies: list[Proxy] = []
-    with house(coups, behind=lambda port: proxies.append(Proxy(port)) or proxies[0]) as table:
+    with house(coups, behind=lambda port: _proxied(proxies, port)) as table:
         proxies[0].bytes_per_s = bytes_per_s
         table.feed(0.5)
         rate = table.settle(300)
@@ -167,7 +173,7 @@ def slow(coups: int, bytes_per_s: int = 100_000) -> str:
 def half_open(coups: int) -> str:
     """Let the wire go dead without a word."""
     proxies: list[Proxy] = []
-    with house(coups, behind=lambda port: proxies.append(Proxy(port)) or proxies[0]) as table:
+    with house(coups, behind=lambda port: _proxied(proxies, port)) as table:
         connections = proxies[0].accepted
         proxies[0].frozen.set()
         table.feed(0.5)

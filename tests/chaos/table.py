@@ -21,7 +21,7 @@ SQUARE = [[0, 0], [640, 0], [640, 480], [0, 480]]
 
 def config_of(port: int, **log: Any) -> TableConfig:
     """Return the settings of a table whose broker listens on that port."""
-    view = {"image_px": SQUARE, "table_mm": SQUARE, "mouth_mm": SQUARE}
+    view: dict[str, Any] = {"image_px": SQUARE, "table_mm": SQUARE, "mouth_mm": SQUARE}
     view["slots_mm"] = {place.name: SQUARE for place in Places}
     return TableConfig.model_validate(
         {

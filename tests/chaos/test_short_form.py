@@ -97,5 +97,5 @@ def test_what_differs_is_counted(heard: list[int], counts: tuple[int, int, int])
 
 def test_scale_leaves_the_least() -> None:
     """However small the scale, a part does something."""
-    part = Part(lambda *_: None, 500, 5, 1, ())  # type: ignore[arg-type, return-value]
+    part = Part(lambda *_: None, 500, 5, 1, ())  # type: ignore[arg-type]
     assert [chaos.scaled(part, scale) for scale in (1.0, 0.02, 0.0)] == [500, 10, 5]

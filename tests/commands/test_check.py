@@ -116,7 +116,10 @@ def test_log_that_nobody_signs_is_told(tmp_path: Path) -> None:
     assert "NOT SIGNED" in told
     assert "shoe-reader log keys make" in told
     make_keys(tmp_path / "key")
-    signed = {"path": str(tmp_path / "t.sqlite"), "signing_key": str(tmp_path / "key")}
+    signed: dict[str, object] = {
+        "path": str(tmp_path / "t.sqlite"),
+        "signing_key": str(tmp_path / "key"),
+    }
     with pytest.raises(ConfigurationError, match="is not on another disk"):
         list(_log(config_of(tmp_path, log=signed)))
     shared = Path("/dev/shm/anchors.jsonl")

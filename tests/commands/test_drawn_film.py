@@ -42,7 +42,7 @@ def times_of(film: Path | bytes) -> list[int]:
     """Return the times of the pictures of a film, ms, as far as it can be played."""
     found: list[int] = []
     source = io.BytesIO(film) if isinstance(film, bytes) else film
-    with av.open(source) as container:
+    with av.open(source, "r") as container:
         stream = container.streams.video[0]
         for packet in container.demux(stream):
             try:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -106,7 +107,7 @@ class Cluster:
         for name in names or self.nodes:
             self._launch(self.nodes[name])
         for name in names or self.nodes:
-            wait_for(lambda name=name: self.serves(name), START_S)
+            wait_for(partial(self.serves, name), START_S)
 
     def _launch(self, node: Node) -> None:
         log = (self.folder / f"{node.name}.log").open("ab")

@@ -131,8 +131,8 @@ def main() -> None:
         ]
         words, took = prove(*share, slow=args.slow_clock, seed=args.seed + number)
         print(words, flush=True)
-        for what, times in took.items():
-            all_took[what] += times
+        for what, seconds in took.items():
+            all_took[what] += seconds
             print(f"{what} {spread(all_took[what])}", flush=True)
 
 

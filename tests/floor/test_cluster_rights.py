@@ -68,6 +68,7 @@ class Member:
         """Whether the server lets it subscribe to that topic."""
         _, mid = self.client.subscribe(topic, 1)
         wait_for(lambda: mid in self._granted)
+        assert mid is not None
         return not self._granted[mid][0].is_failure
 
     def close(self) -> None:

@@ -59,7 +59,7 @@ def test_dashboard_is_one_that_grafana_imports() -> None:
     assert board["uid"] == "shoe-reader"
     panels = board["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
-    taken = set()
+    taken: set[tuple[int, int]] = set()
     for panel in panels:
         place = panel["gridPos"]
         cells = {

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
 from vision.wire.form import unproven
 
-HAND = {"cards": [], "points": None}
+HAND: dict[str, Any] = {"cards": [], "points": None}
 LIVE = {
     "schema": 1, "table": "7", "boot": "b", "at": "2026-01-01T00:00:00.000Z", "shoe": "s1",
     "coup": 1, "punto": HAND, "banco": HAND, "expected": [], "complete": False, "free": False,

@@ -201,7 +201,7 @@ def test_commands_come_in_and_stale_ones_do_not(store: Store, broker: EmbeddedBr
     order("reply", "{}")
     order("confirm", "x" * (PAYLOAD_LIMIT + 100), "-q", "1")
     order("new_shoe", '{"shoe":"12"}', "-q", "1")
-    got = [publisher.next_request(10), publisher.next_request(10)]
+    got = [each for _ in range(2) if (each := publisher.next_request(10)) is not None]
     assert [request.name for request in got] == ["confirm", "new_shoe"]
     assert len(got[0].payload) == PAYLOAD_LIMIT + 1  # cut, and so refused later
     assert json.loads(got[1].payload) == {"shoe": "12"}

@@ -301,7 +301,7 @@ class Eye:
 
     def remember(self, image: Image) -> None:
         """Keep what lies on the stage while this picture shows it."""
-        stage, key = self.stage, zlib.crc32(image)
+        stage, key = self.stage, zlib.crc32(image.tobytes())
         boxes = (*stage.detections(), *stage.hands())
         self._seen[key] = ([replace(prop) for prop in stage.props], stage.hand, boxes)
         self._mouths[key] = stage.mouth()
@@ -316,7 +316,9 @@ class Eye:
 
     def glance(self, image: Image, least: float, _: Window | None = None) -> tuple[Detection, ...]:
         """Return the boxes in the picture."""
-        return tuple(box for box in self._seen[zlib.crc32(image)][2] if box.score >= least)
+        return tuple(
+            box for box in self._seen[zlib.crc32(image.tobytes())][2] if box.score >= least
+        )
 
     def outlined(self, _: Image, boxes: Sequence[Detection]) -> Sequence[Detection]:
         """Return the boxes as they are."""
@@ -324,7 +326,7 @@ class Eye:
 
     def classify(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Read the faces in the picture, in equal pictures equally."""
-        key = zlib.crc32(image)
+        key = zlib.crc32(image.tobytes())
         self.stage.props, self.stage.hand, _ = self._seen[key]
         self.stage.rng = np.random.default_rng(key)
         return self.stage.classify(image, quads)
@@ -336,7 +338,7 @@ class Eye:
 
     def mouth(self, image: Image) -> NDArray[np.float32]:
         """Return the values of the mouth's network in the picture."""
-        return self._mouths[zlib.crc32(image)]
+        return self._mouths[zlib.crc32(image.tobytes())]
 
 
 class EyeOfMouth:

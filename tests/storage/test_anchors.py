@@ -8,6 +8,7 @@ import os
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,8 +94,8 @@ def test_signature_covers_every_field(tmp_path: Path) -> None:
     assert not is_signed(anchor, "house", "8", public)
     assert not is_signed(anchor, "casa", "7", public)
     for name in ("at", "log", "number", "hash", "shoe", "why", "key", "signature"):
-        value = getattr(anchor, name)
-        other = value + 1 if isinstance(value, int) else value[1:] + "0"
+        value: Any = getattr(anchor, name)
+        other: Any = value + 1 if isinstance(value, int) else value[1:] + "0"
         assert not is_signed(replace(anchor, **{name: other}), "house", "7", public), name
     assert not is_signed(replace(anchor, signature="none"), "house", "7", public)
 

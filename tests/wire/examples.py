@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.mqtt.mqtt_tools import Mosquitto
 from tests.table_log import PLAYS, said
@@ -39,7 +40,7 @@ def printed(command: list[str], port: int, folder: Path) -> list[str]:
     heard: list[str] = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
         assert process.stdout is not None
-        client = paho.Client(paho.CallbackAPIVersion.VERSION2)
+        client = paho.Client(CallbackAPIVersion.VERSION2)
         client.connect("127.0.0.1", port)
         client.loop_start()
         first, *others = RESULTS

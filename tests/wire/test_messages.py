@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import types
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_origin
 
@@ -406,7 +407,7 @@ values: dict[Any, st.SearchStrategy[Any]] = {
     Life: st.sampled_from(Life),
     tuple[str, ...]: st.lists(st.text(max_size=5), max_size=3).map(tuple),
     **{
-        tuple[kind, ...]: st.lists(st.from_type(kind), max_size=3).map(tuple)
+        types.GenericAlias(tuple, (kind, ...)): st.lists(st.from_type(kind), max_size=3).map(tuple)
         for kind in (Hold, Nonce, Person)
     },
     Category: st.sampled_from(Category),

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from datasets.mouth.plays import HIDDEN, Answer, Play
+from datasets.mouth.answers import HIDDEN, Answer
+from datasets.mouth.plays import Play
 from datasets.mouth.samples import samples
 from datasets.mouth.shoes import Kind, Shoe
 from vision.sight.detection.mouth import HEIGHT, WIDTH

@@ -113,12 +113,13 @@ class Screens:
 def prove(floor: Floor, play_s: float, only: str = "") -> list[str]:
     """Kill each part in turn during play; return what was measured. OutsideError for a loss."""
     lines = []
-    assert floor.archive is not None
+    archive = floor.archive
+    assert archive is not None
     wait_for(
-        lambda: floor.archive.poll() is not None or all(floor.archived(t, 9) for t in floor.tables),
+        lambda: archive.poll() is not None or all(floor.archived(t, 9) for t in floor.tables),
         RECOVERED_S,
     )
-    assert floor.archive.poll() is None, (floor.folder / "floor.log").read_text("utf-8")
+    assert archive.poll() is None, (floor.folder / "floor.log").read_text("utf-8")
     floor.start_boards()
     with Screens(floor) as screens:
         for part in parts(floor):

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tests.mqtt.mqtt_tools import free_port
 
@@ -67,7 +67,9 @@ class Postgres:
         self.close()
 
     def _run(self, name: str, *words: str, check: bool = True) -> None:
-        who = {} if self._user is None else {"user": self._user.pw_uid, "group": self._user.pw_gid}
+        who: dict[str, Any] = (
+            {} if self._user is None else {"user": self._user.pw_uid, "group": self._user.pw_gid}
+        )
         subprocess.run(
             [str(FOLDERS[-1] / name), *words],
             check=check,

@@ -117,7 +117,7 @@ def test_odds_are_as_strict_however_often_one_asks(engine: Engine) -> None:
     )
     told = rows(engine, "odds", by="all")[2]
     assert told["counts"] == ", ".join(f"{rank} {ranks[rank]}" for rank in RANK_LETTERS)
-    before = [list(notes(engine)), rows(engine, "odds")]
+    before: list[Any] = [list(notes(engine)), rows(engine, "odds")]
     for _ in range(50):
         ask(engine, "odds", Asked())
     assert [list(notes(engine)), rows(engine, "odds")] == before

@@ -261,7 +261,7 @@ def test_message_that_the_database_refuses_costs_only_itself(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, text: Any
 ) -> None:
     """Also where the check of forms has a hole: one by one, and what fails alone is kept apart."""
-    real = writing.row_of
+    real = tables.row_of
 
     def holed(one: Any, at: int) -> Any:
         made = real(one, at)

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,7 +18,7 @@ from vision.app.journal import Destinations, Journal
 from vision.audit.continuity import pair_words
 from vision.config.table import StandbySection
 from vision.errors import OutsideError
-from vision.floor.pair.house_store import OvertakenError
+from vision.floor.pair.house_store import HouseStore, OvertakenError
 from vision.floor.pair.journal import OwnSight, PairJournal
 from vision.floor.pair.shared_log import FencedError
 from vision.game.events import Event
@@ -73,7 +74,9 @@ class Reader:
         section = StandbySection(node=name, lease_s=LEASE_S)
         config = config_of(1, **log).model_copy(update={"standby": section})
         self.log = folder / f"{name}.sqlite"
-        self.journal = PairJournal(config, Destinations(self.log, publish=False), store)
+        self.journal = PairJournal(
+            config, Destinations(self.log, publish=False), cast("HouseStore", store)
+        )
         self.own = OwnSight()
         self.own.begin(self.journal.table)
 
@@ -233,4 +236,4 @@ def test_log_that_is_another_is_refused_with_the_cure(tmp_path: Path, store: Mem
     section = StandbySection(node="b", lease_s=LEASE_S)
     config = config_of(1).model_copy(update={"standby": section})
     with pytest.raises(OutsideError, match="shoe-reader log backup"):
-        PairJournal(config, Destinations(alone.log, publish=False), store)
+        PairJournal(config, Destinations(alone.log, publish=False), cast("HouseStore", store))

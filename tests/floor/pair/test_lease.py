@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import cast
 
 import pytest
 
 from tests.mqtt.mqtt_tools import wait_for
 from vision.floor.pair import lease as lease_module
-from vision.floor.pair.house_store import AwayError, OvertakenError
+from vision.floor.pair.house_store import AwayError, HouseStore, OvertakenError
 from vision.floor.pair.lease import Lease
 
 LENGTH_S = 10.0
@@ -47,7 +48,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def pair(store: Store) -> tuple[Lease, Lease]:
     """Return two readers, of which the first has the lease."""
-    first, second = Lease(store, "a", LENGTH_S), Lease(store, "b", LENGTH_S)
+    first, second = (
+        Lease(cast("HouseStore", store), "a", LENGTH_S),
+        Lease(cast("HouseStore", store), "b", LENGTH_S),
+    )
     first.turn()
     second.turn()
     return first, second
@@ -65,7 +69,7 @@ def test_first_reader_gets_the_lease_and_keeps_it_while_it_renews(clock: list[fl
 
 def test_term_is_above_that_of_the_log_where_the_store_was_set_up_anew() -> None:
     """Consumers have seen the older terms, and would ignore a lower one."""
-    lease = Lease(Store(), "a", LENGTH_S)
+    lease = Lease(cast("HouseStore", Store()), "a", LENGTH_S)
     lease.term_of_log = lambda: 7
     lease.turn()
     assert lease.granted == 8
@@ -156,7 +160,7 @@ def test_lease_goes_on_after_whatever_its_store_raises() -> None:
         calls = 0
 
     store = Failing()
-    lease = Lease(store, "a", 0.05)
+    lease = Lease(cast("HouseStore", store), "a", 0.05)
     lease.start()
     wait_for(lambda: store.calls > 2, 5)
     lease.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -14,7 +15,7 @@ from models.evaluate.spoilt_films import SPOILINGS, Spoiling, moved, spoil
 
 SIZE = (64, 48)
 PLACE = [[10.0, 20.0], [12.0, 20.0], [12.0, 24.0], [10.0, 24.0]]
-TRUTH = {
+TRUTH: dict[str, Any] = {
     "video": {"size": list(SIZE)},
     "camera": {"H_fit": [[2.0, 0.0, 5.0], [0.0, -2.0, 7.0], [0.0, 0.0, 1.0]]},
     "slots": {"P1": {"px": PLACE}},

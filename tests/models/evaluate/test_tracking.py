@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,12 +21,13 @@ def card(x: float) -> Points:
     return np.array([[x, 10], [x + 20, 10], [x + 20, 40], [x, 40]], np.float32)
 
 
-def figures(boxes_of: dict[int, dict[int, float]], *, others: tuple[float, ...] = ()) -> dict:
+def figures(boxes_of: dict[int, dict[int, float]], *, others: tuple[float, ...] = ()) -> Any:
     """Return the figures of two cards, at 10 and 60 px, that lie for ten frames.
 
     `boxes_of` gives the boxes of each frame, by track, from a frame on.
     """
-    said, boxes = tracking.Sequences(), {}
+    said = tracking.Sequences()
+    boxes: dict[int, float] = {}
     for index in range(10):
         boxes = boxes_of.get(index, boxes)
         instant = tracking.Instant(
@@ -53,7 +55,7 @@ def test_figures_of_exchanged_cards_count_two_switches() -> None:
 
 def test_figures_count_a_box_on_the_felt_and_not_one_on_a_card_in_the_mouth() -> None:
     """What lies where nobody asks is left out; what is nowhere a card is false."""
-    boxes = {0: {1: 10, 2: 60, 3: 110}}
+    boxes: dict[int, dict[int, float]] = {0: {1: 10, 2: 60, 3: 110}}
     assert figures(boxes, others=(112,))["CLEAR"]["CLR_FP"] == 0
     assert figures(boxes)["CLEAR"]["CLR_FP"] == 10
 

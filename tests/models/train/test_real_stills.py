@@ -58,7 +58,7 @@ def test_outline_of_a_card_that_others_hide_is_left_out() -> None:
     """A detector would learn to guess what lies under a card."""
     image = np.zeros((400, 400, 3), np.uint8)
     card = np.array([[100, 100], [200, 100], [200, 240], [100, 240]], np.float32)
-    half, most = card + np.float32((50, 0)), card + np.float32((5, 0))
+    half, most = card + np.array((50, 0), np.float32), card + np.array((5, 0), np.float32)
     assert len(in_sight(image, [card, half])) == 2
     assert [outline is most for outline in in_sight(image, [card, most])] == [True]
 

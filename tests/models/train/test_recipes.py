@@ -5,6 +5,7 @@ import itertools
 import shutil
 import tomllib
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,8 +15,9 @@ pytest.importorskip("ultralytics", reason="needs the train extra")
 import numpy as np
 import onnx
 import torch
+from torch import nn
 
-from datasets.training.crops import crops
+from datasets.training.crops import NO_CARD, crops
 from datasets.training.scene import Still, stills
 from models.evaluate import classifier as measure_classifier
 from models.evaluate import compare_detectors
@@ -104,7 +106,7 @@ def test_teacher_counts_only_where_it_is_right() -> None:
     """What it answers rightly, and of what is no card, is kept; what it misreads is not."""
     told = torch.full((3, 20), -4.0)
     told[:, 4] = told[:, 14] = 4.0  # a five of diamonds
-    truth = torch.tensor([[17, 2, 2, 0], [22, 2, 2, 0], [train_classifier.NO_CARD, 0, 0, 0]])
+    truth = torch.tensor([[17, 2, 2, 0], [22, 2, 2, 0], [NO_CARD, 0, 0, 0]])
     lost = torch.zeros(3, 20)
     apart = [
         train_classifier.kept(lost[i : i + 1], told[i : i + 1], truth[i : i + 1]).item()
@@ -175,7 +177,7 @@ def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
     with torch.no_grad():
         assert torch.allclose(net.eval()(pictures), again.eval()(pictures), atol=1e-3)
         # In training the normalisations see the same statistics, so nothing jumps.
-        again.head[0].p = 0.0
+        cast("nn.Dropout", again.head[0]).p = 0.0
         assert torch.allclose(again.eval()(pictures), again.train()(pictures), atol=1e-2)
 
 
@@ -193,7 +195,8 @@ def test_wider_network_says_what_the_narrower_one_said(tmp_path: Path) -> None:
     said = wide.eval()(pictures)
     assert torch.allclose(narrow.eval()(pictures), said, atol=1e-3)
     said.sum().backward()
-    head = wide.head[1].weight.grad
+    head = cast("nn.Linear", wide.head[1]).weight.grad
+    assert head is not None
     assert (head[:, 32:40] != 0).any()
     with pytest.raises(ValueError, match="layers"):
         restore(CardNet((8, 16, 24, 24)), exported, pictures)
@@ -210,7 +213,7 @@ def test_average_of_two_networks_says_the_mean_of_their_weights(tmp_path: Path) 
     said = []
     for file, raised in zip(files[:2], (0.0, 2.0), strict=True):
         with torch.no_grad():
-            net.head[1].bias += raised
+            cast("nn.Linear", net.head[1]).bias.add_(raised)
             said.append(net.eval()(pictures))
         torch.save(net.state_dict(), tmp_path / "net.pt")
         train_classifier.export(tmp_path / "net.pt", file, widths)
@@ -286,7 +289,7 @@ def test_detector_of_fewer_kinds_is_taken_over() -> None:
     """A file of one kind fewer can be trained on: of its kinds the network says the same."""
     scenes = [still.image for still in itertools.islice(stills(12, decks=OWN_DECKS), 4)]
     seen = np.concatenate([letterboxed(scene) for scene in scenes])
-    net = QuickOBB(NETWORK, nc=len(KINDS) + 1, verbose=False)  # type: ignore[no-untyped-call]
+    net = QuickOBB(NETWORK, nc=len(KINDS) + 1, verbose=False)
     file = SHIPPED / "detector.onnx"
     _, infer = onnx_runner(file, threads=1)
     with torch.no_grad():

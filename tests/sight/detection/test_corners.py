@@ -24,7 +24,7 @@ def answering(shift: Points) -> CornerFinder:
 @pytest.mark.parametrize("quad", [QUAD, LEANING], ids=["upright", "leaning"])
 def test_corners_nothing_to_move_stay(quad: Points) -> None:
     """A network that sees nothing wrong leaves a quad as it was."""
-    (found,) = answering(np.zeros((4, 2)))(IMAGE, [quad])
+    (found,) = answering(np.zeros((4, 2), np.float32))(IMAGE, [quad])
     np.testing.assert_allclose(found, quad, atol=0.05)
 
 
@@ -51,7 +51,7 @@ def test_corners_answer_that_is_no_outline_is_not_believed() -> None:
 def test_corners_of_a_card_boxed_sideways_begin_at_its_short_side() -> None:
     """A box nearly square may take the long side for the short one: the outline sets it right."""
     sideways = np.roll(QUAD, 1, axis=0)
-    (found,) = answering(np.zeros((4, 2)))(IMAGE, [sideways])
+    (found,) = answering(np.zeros((4, 2), np.float32))(IMAGE, [sideways])
     np.testing.assert_allclose(
         np.linalg.norm(found[1] - found[0]), np.linalg.norm(QUAD[1] - QUAD[0])
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from tests.sight.film import (
 from vision.game.cards import Card, parse_cards
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import Dealing, Rules
+from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Kind
 from vision.sight.following.follower import Follower, Resumed, Sight
 from vision.sight.following.places import LEAST_SCORE, PlaceWatch
@@ -51,7 +53,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.eye = Eye(self.stage)
-        models = replace(self.eye.models(), classifier=self.stage.classify)
+        models = replace(self.eye.models(), classifier=cast("Classifier", self.stage.classify))
         faces = FaceReader(self.stage.view, models, error_bound=1e-5, decks=8)
         rules = Rules(dealing=MODES[self.dealing])
         self.follower = Follower(self.stage.view, models.symbols, faces, rules, allege_odds=50)

@@ -112,7 +112,7 @@ class Table(Detector):
         """Return what lies there and has the score."""
         assert window is not None
         self.windows.append(window)
-        low, high = np.float32(window[:2]), np.float32(window[2:])
+        low, high = np.array(window[:2], np.float32), np.array(window[2:], np.float32)
         found = []
         for box in self.lying:
             cut = np.clip(box.quad, low, high)
@@ -171,7 +171,7 @@ def test_card_at_the_edge_of_a_change_is_found_once(view: TableView, moved: floa
     boxes = TableBoxes(table, view, (900, 400))
     boxes.look(IMAGE)
     left = float(card.quad[:, 0].min()) + (1 if moved > 0 else -1)
-    table.lying = [Detection(card.quad + np.float32([moved, 0]), Kind.FACE, 0.8)]
+    table.lying = [Detection(card.quad + np.array([moved, 0], np.float32), Kind.FACE, 0.8)]
     boxes.renew(IMAGE, np.array([[left - 60, 60], [left, 90]], np.float32))
     assert len(boxes.found) == 1
 

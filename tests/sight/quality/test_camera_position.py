@@ -18,7 +18,7 @@ SIZE = (1280, 720)
 CORNERS = [[0, 0], [1280, 0], [1280, 720], [0, 720]]
 MM_PER_PX = 0.9
 EVERY_MS = 10_000
-_, LIMITS, _ = limits_of(WatchSection())
+LIMITS = limits_of(WatchSection())[1]
 VIEW = TableView(
     Homography.fit(CORNERS, np.array(CORNERS) * MM_PER_PX),
     {
@@ -35,7 +35,7 @@ def table(seed: int = 1) -> Image:
     image = np.full((SIZE[1], SIZE[0], 3), (60, 90, 30), np.uint8)
     ink = (190, 220, 230)
     for area in VIEW.slots.values():
-        cv2.polylines(image, [np.int32(area / MM_PER_PX)], True, ink, 2, cv2.LINE_AA)
+        cv2.polylines(image, [(area / MM_PER_PX).astype(np.int32)], True, ink, 2, cv2.LINE_AA)
     for x in range(60, 1200, 190):
         for y, word in ((120, "PUNTO"), (520, "EGALITE"), (600, "BANCO"), (680, "1-1")):
             place = (x + int(rng.integers(-30, 30)), y)

@@ -21,7 +21,7 @@ PICTURE = on_table(lying(500, 300, 0))
         (PICTURE, []),
         (cv2.GaussianBlur(PICTURE, (0, 0), 5), ["focus"]),
         (PICTURE // 4, ["light"]),
-        (cv2.add(PICTURE, (180, 180, 180, 0)), ["light"]),
+        (np.minimum(PICTURE, 75) + np.uint8(180), ["light"]),
         (cv2.resize(PICTURE, (480, 270), interpolation=cv2.INTER_AREA), ["card width in pixels"]),
     ],
     ids=["good", "blurred", "dark", "dazzled", "far"],

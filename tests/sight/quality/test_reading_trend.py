@@ -11,7 +11,7 @@ from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard
 from vision.sight.detection.classifier import Look
 from vision.sight.quality.reading_trend import CARDS, LOOKS, ReadingTrend
 
-_, _, LIMITS = limits_of(WatchSection())
+LIMITS = limits_of(WatchSection())[2]
 
 
 def reads(trend: ReadingTrend, unread: list[bool], start: int = 0) -> list[Event]:

@@ -20,7 +20,7 @@ from vision.sight.quality.view import ViewCheck, blind_reason
 STAGE = Stage()
 TABLE = STAGE.picture().image
 Change = Callable[[Image], Image]
-LIMITS, _, _ = limits_of(WatchSection())
+LIMITS = limits_of(WatchSection())[0]
 
 
 NOISE = np.random.default_rng(1).normal(0, 1.5, (*TABLE.shape[:2], 1)).round().astype(np.int16)

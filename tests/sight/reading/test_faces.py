@@ -34,9 +34,9 @@ class Enrolled(DeckClassifier):
         """Give the look that is set."""
         return tuple(self._desk.look(quad) for quad in quads)
 
-    def strange_backs(self, _: Image, quads: Sequence[Points]) -> list[float]:
+    def strange_backs(self, _: Image, quads: Sequence[Points]) -> tuple[float, ...]:
         """Give how strange backs are set to be."""
-        return [self._desk.strange_back] * len(quads)
+        return (self._desk.strange_back,) * len(quads)
 
 
 class Desk:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ def table(names: tuple[str, ...]) -> np.ndarray:
     """Return a felt with six cards of a deck that training never saw, a little askew."""
     rng = np.random.default_rng(7)
     image = np.full((720, 1080, 3), (60, 110, 30), np.uint8)
-    image = cv2.add(image, rng.integers(0, 12, image.shape, np.uint8))
+    image = image + rng.integers(0, 12, image.shape, np.uint8)
     deck = load_deck("meridian")
     for i, name in enumerate(names):
         middle = np.array([190 + 340 * (i % 3), 190 + 330 * (i // 3)])
@@ -193,7 +194,7 @@ def test_read_of_a_card_is_not_doubted_for_the_card_beside_it() -> None:
         return {100: look("As", 0.985), 115: look("Kd", 0.98), 170: look(beside, 0.999)}[left]
 
     for beside, named in (("Kd", {"As", "Kd"}), ("Kh", {"Kh"})):
-        found = read(seen, lambda quad, beside=beside: look_at(quad, beside))
+        found = read(seen, partial(look_at, beside=beside))
         assert {str(card.card) for card in found if card.card} == named
 
 

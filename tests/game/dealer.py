@@ -121,7 +121,7 @@ class Dealer:
             self.read(order, card)
         return order
 
-    def hand(self, text: str, *more: tuple[Slot, str]) -> list[int]:
+    def hand(self, text: str, *more: tuple[Slot, str | None]) -> list[int]:
         """Deal the first four cards in order, face up, and then the others in their slots."""
         first = [self.deal(slot, card) for slot, card in zip(DEALT, cards(text), strict=True)]
         return first + [self.deal(slot, card) for slot, card in more]

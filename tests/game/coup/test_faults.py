@@ -104,7 +104,7 @@ class Case:
     lasts: bool = False
 
 
-def hands(text: str, *more: tuple[Slot, str]) -> Scene:
+def hands(text: str, *more: tuple[Slot, str | None]) -> Scene:
     """Deal these cards."""
     return lambda dealer: dealer.hand(text, *more)
 

@@ -1,8 +1,8 @@
 """The contract as an AsyncAPI 3 document: topics, who publishes them, and the form of each payload.
 
-`python -m tests.contract` writes `deploy/asyncapi.json`. The forms are the JSON Schemas of
-`vision/schemas`. AsyncAPI reads them as JSON Schema draft 7, in one document: names are made one's
-own, and what draft 7 writes otherwise is.
+`python -m tests.contract` writes `deploy/asyncapi.json`, and the examples of `deploy/mqtt.md`. The
+forms are the JSON Schemas of `vision/schemas`. AsyncAPI reads them as JSON Schema draft 7, in one
+document: names are made one's own, and what draft 7 writes otherwise is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.examples_of_messages import PAGE, examples, page
 from tests.schemas import schema
 from vision.version import VERSION as PROGRAM
 from vision.wire.messages import PREFIX
@@ -134,7 +135,9 @@ def _message(channel: Channel, schemas: Schemas) -> dict[str, Any]:
     if not channel.schema:
         return {**message, "payload": {"type": "string", "format": "binary"}}
     title = schemas[channel.schema]["title"].split(": ", 1)[-1]
-    return {**message, "title": title, "payload": {"$ref": _place(channel.schema)}}
+    example = {"name": channel.name, "payload": examples()[channel.schema]}
+    form = {"$ref": _place(channel.schema)}
+    return {**message, "title": title, "payload": form, "examples": [example]}
 
 
 def _place(name: str) -> str:
@@ -173,3 +176,4 @@ def _as_draft_7(part: Any, schema: str) -> Any:
 
 if __name__ == "__main__":
     DOCUMENT.write_text(text(), "utf-8")
+    PAGE.write_text(page(), "utf-8")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import vision
-from tests.table_log import PLAYS, write_log
+from vision.errors import ShoeReaderError
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,8 +30,7 @@ def example() -> str:
 def test_example_of_the_readme_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the README prints beside its code is what the code prints."""
-    write_log(tmp_path / "table-7.sqlite", PLAYS["clean"]().events)
+    """What the README prints beside its code is what the code prints, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     exec(compile(example(), "README.md", "exec"), {})
     told = re.findall(r"# (.*)", example())
@@ -41,6 +43,34 @@ def test_every_public_name_can_be_had() -> None:
         assert callable(getattr(vision, name))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         vision.nothing  # noqa: B018 - asking is the test
+
+
+def test_help_lists_every_public_name() -> None:
+    """Whoever asks for help sees each of them, not only those that are defined there."""
+    shown = pydoc.plain(pydoc.render_doc(vision))
+    assert [
+        name
+        for name in vision.__all__
+        if not re.search(rf"^ +(class )?{name}\(", shown, re.MULTILINE)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("picture", "words"),
+    [
+        (np.zeros((400, 400, 3), np.float32), "an array of float32 .*; numbers from 0 to 1 become"),
+        (np.zeros((400, 400), np.uint8), "an array of 400 x 400 .*; a grey one becomes one with"),
+        (np.zeros((400, 400, 4), np.uint8), "an array of 400 x 400 x 4 is no picture"),
+        (np.zeros((0, 400, 3), np.uint8), "an array of 0 x 400 x 3 is no picture"),
+        (None, "a NoneType is no picture .*; give a file, or what cv2.imread returns"),
+        ("there-is-none.jpg", "there-is-none.jpg: No such file or directory; give the name"),
+        (__file__, "is not a picture that can be read; give a JPEG"),
+    ],
+)
+def test_picture_of_a_wrong_kind_is_refused_in_words(picture: Any, words: str) -> None:
+    """Neither silence nor an error of a library: what it is, and what to do."""
+    with pytest.raises(ShoeReaderError, match=words):
+        vision.read_cards(picture)
 
 
 def test_import_of_the_package_loads_no_library() -> None:

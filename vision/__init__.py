@@ -64,22 +64,25 @@ def __getattr__(name: str) -> object:
     return getattr(import_module(_HOMES[name]), name)
 
 
+def __dir__() -> list[str]:
+    """Return what is here, the names that are imported when first used included."""
+    return sorted({*globals(), *__all__})
+
+
 def read_cards(
     picture: str | PathLike[str] | Image, *, bound: float = ERROR_BOUND
 ) -> tuple[StillCard, ...]:
     """Return the cards in a picture: a file, or an array of height x width x 3 (BGR, 8 bits).
 
-    A card is named if its probability of error is at most `bound`. ConfigurationError where the
-    file is not a picture.
+    A card is named if its probability of error is at most `bound`. OutsideError where a file is
+    missing or not a picture, ConfigurationError where an array is of another kind.
     """
-    from vision.errors import ConfigurationError
-    from vision.pictures import open_picture
+    from vision.pictures import checked_picture, picture_in
     from vision.sight.stills.reader import read_still
 
-    image = open_picture(Path(picture)) if isinstance(picture, str | PathLike) else picture
-    if image is None:
-        raise ConfigurationError(f"{picture}: not readable as a picture; give a JPEG or PNG file")
-    return read_still(_models(), image, bound=bound)
+    if isinstance(picture, str | PathLike):
+        return read_still(_models(), picture_in(Path(picture)), bound=bound)
+    return read_still(_models(), checked_picture(picture), bound=bound)
 
 
 @cache

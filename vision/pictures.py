@@ -18,6 +18,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.errors import ConfigurationError, OutsideError
+
 Size = tuple[int, int]
 
 log = logging.getLogger(__name__)
@@ -67,6 +69,36 @@ def decode_picture(data: bytes) -> NDArray[np.uint8] | None:
     except cv2.error:
         return None
     return None if image is None else np.asarray(image, np.uint8)
+
+
+def picture_in(path: Path) -> NDArray[np.uint8]:
+    """Return the picture in a file (H x W x 3, BGR); OutsideError where none can be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise OutsideError(f"{path}: {error.strerror}; give the name of a picture") from error
+    image = decode_picture(data)
+    if image is None:
+        raise OutsideError(f"{path}: {why_no_picture(data)}")
+    return image
+
+
+def checked_picture(image: object) -> NDArray[np.uint8]:
+    """Return an array that is a picture (H x W x 3, BGR, 8 bits); ConfigurationError for others."""
+    cure = "give a file, or what cv2.imread returns"
+    if not isinstance(image, np.ndarray):
+        found = f"a {type(image).__name__}"
+    elif image.dtype != np.uint8:
+        found = f"an array of {image.dtype}"
+        cure = "numbers from 0 to 1 become one with (255 * picture).round().astype('uint8')"
+    elif image.ndim != 3 or image.shape[2] != 3 or not image.size:
+        found = f"an array of {' x '.join(map(str, image.shape))}"
+        cure = "a grey one becomes one with cv2.cvtColor(picture, cv2.COLOR_GRAY2BGR)"
+    else:
+        return np.asarray(image, np.uint8)
+    raise ConfigurationError(
+        f"{found} is no picture (height x width x 3: blue, green, red; 8 bits, uint8); {cure}"
+    )
 
 
 def jpeg(image: NDArray[np.uint8], quality: int) -> bytes:

@@ -48,6 +48,7 @@ from vision.storage.log_reader import recent_orders
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
 from vision.wire.commands import REPLAY, UNANSWERED, Fields, RefusedError, ref_of
+from vision.wire.discovery import discovery
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import (
     END,
@@ -157,6 +158,7 @@ class Journal:
             refuse_unsigned(destinations.log, self._signer, self._session.register)
             compare_messages(destinations.log, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
+            self._discovery = config.broker.discovery
             users = Path(config.orders.users) if config.orders.users else None
             fresh_ms = round(1000 * config.orders.fresh_s)
             self.gate = Gate(f"{self._session.stream.prefix}cmd/", users, fresh_ms)
@@ -249,6 +251,8 @@ class Journal:
             bulk=Bulk(self._most_bytes, fill, self._replays),
             secret=str(self._store.header["id"]),
         )
+        if self._discovery:
+            self._link.greeting = (discovery(self._session.stream, self._discovery),)
         self._intake = OrderIntake(
             self._link,
             self.gate,

@@ -12,8 +12,7 @@ from pathlib import Path
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing, write_new
 from vision.inference.load import for_pictures
-from vision.pictures import GreyPictures, decode_picture, jpeg, why_no_picture
-from vision.sight.geometry.plane import Image
+from vision.pictures import GreyPictures, jpeg, picture_in
 from vision.sight.stills.reader import StillCard, annotate, read_still
 
 BAR = 24  # characters of the progress bar
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     found = []
     for path in counted(args.images):
         try:
-            image = _opened(path)
+            image = picture_in(path)
         except OutsideError as error:
             bad.append(str(error))
             continue
@@ -76,18 +75,6 @@ def counted(paths: Sequence[Path]) -> Iterator[Path]:
 def _words(card: StillCard) -> str:
     name = card.card or ("back" if card.as_json()["face"] == "down" else "unread")
     return f"{name} ({card.confidence:.2f})"
-
-
-def _opened(path: Path) -> Image:
-    """Return the picture in a file; OutsideError where there is none that can be read."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise OutsideError(f"{path}: {error.strerror}; give the name of a picture") from error
-    image = decode_picture(data)
-    if image is None:
-        raise OutsideError(f"{path}: {why_no_picture(data)}")
-    return image
 
 
 def _targets(folder: Path, images: Sequence[Path]) -> dict[Path, Path]:

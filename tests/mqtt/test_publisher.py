@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_greeting_is_published_on_every_connection(store: Store, broker: Embedde
         publisher.greeting = (greeting,)
         publisher.start()
         with listening(broker.port, greeting.topic) as listener:
-            wait_for(lambda heard=listener.heard: heard)
+            wait_for(partial(bool, listener.heard))
         publisher.stop()
 
 

@@ -16,12 +16,11 @@ from vision import pictures
 from vision.app.pipeline import layout_of
 from vision.board.desk.table_editor import TableEditor
 from vision.camera.source import open_source
-from vision.commands import read
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_self_test
-from vision.pictures import decode_picture, open_picture
+from vision.pictures import decode_picture, open_picture, picture_in
 from vision.setup.calibration import from_sheet
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
@@ -101,14 +100,9 @@ def as_self_test(path: Path) -> object:
     return load_self_test(lambda _: (), path)
 
 
-def as_read(path: Path) -> object:
-    """Open a picture as the command does."""
-    return read._opened(path)
-
-
 ENTRIES: dict[str, Callable[[Path], object]] = {
     "open_picture": open_picture,
-    "read": as_read,
+    "read": picture_in,
     "source": in_folder,
     "calibrate": from_sheet.open_picture,
     "run": lambda path: layout_of(config_with(path)),

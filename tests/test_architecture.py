@@ -21,7 +21,6 @@ LEAVES = (
     "clock",
     "errors",
     "files",
-    "interrupts",
     "logging_setup",
     "pictures",
     "secrets",

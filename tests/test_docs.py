@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from tests import figures
 from tests.house.draw import PAGE, drawing, written
 from tests.house.graph import House
 from vision.commands import COMMANDS
@@ -159,6 +160,12 @@ def test_pictures_of_the_pages_are_there_and_small() -> None:
     kept = {path.name: path.stat().st_size for path in (ROOT / "deploy" / "img").iterdir()}
     assert shown == set(kept)
     assert max(kept.values()) < 200_000
+
+
+@pytest.mark.parametrize("page", figures.PAGES)
+def test_figures_are_those_of_one_file(page: str) -> None:
+    """README, the buyer's page and "Following cards" cannot differ."""
+    assert (ROOT / page).read_text("utf-8") == figures.written(page), "python -m tests.figures"
 
 
 def test_rooms_are_drawn_as_they_are() -> None:

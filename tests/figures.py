@@ -1,0 +1,138 @@
+"""Write the figures of whole films into the pages that show them, from one file.
+
+`python -m tests.figures`: `deploy/figures.toml` has a row for each run of a measuring command, as
+it printed it; README, the buyer's page and "Following cards" show sums and rows of these, between a
+pair of comments. So they cannot differ.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from vision.metrics.intervals import at_most
+
+ROOT = Path(__file__).parent.parent
+FIGURES = ROOT / "deploy" / "figures.toml"
+OTHER, OURS = "other", "ours"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run of a measuring command printed, or the sum of some; `of` is whose films."""
+
+    of: str
+    films: str
+    command: str
+    coups: int
+    right: int
+    held: int
+    wrong: int
+    clean: int
+    accused: int
+    falsely: int
+    incidents: int
+    reported: int
+    out: str
+
+    @classmethod
+    def total(cls, runs: Sequence[Self]) -> Self:
+        """Return the sum of some runs."""
+        first = runs[0]
+        names = ("coups", "right", "held", "wrong", "clean", "accused", "falsely", "incidents",
+                 "reported")  # fmt: skip
+        sums = {name: sum(getattr(run, name) for run in runs) for name in names}
+        return cls(first.of, first.films, first.command, out="", **sums)
+
+    @property
+    def charge(self) -> str:
+        """How many clean coups were accused, in words."""
+        words = f"{self.accused} of {self.clean}"
+        return f"{words}, **{self.falsely} falsely**" if self.falsely else words
+
+
+def runs() -> list[Run]:
+    """Return the runs; TypeError where a row lacks a figure."""
+    return [Run(**row) for row in tomllib.loads(FIGURES.read_text("utf-8"))["run"]]
+
+
+def of(kind: str) -> Run:
+    """Return the sum of all runs on films of a kind."""
+    return Run.total([run for run in runs() if run.of == kind])
+
+
+def front() -> str:
+    """Return the table of the front page."""
+    lines = ["| what | figure | command |", "|---|---|---|"]
+    for kind, name in (
+        (OTHER, "coups of [another renderer](deploy/following.md#measured)"),
+        (OURS, "coups of [our own](deploy/following.md#measured), new films"),
+    ):
+        run, more = of(kind), sum(each.of == kind for each in runs()) - 1
+        lines.append(
+            f"| {run.coups} {name} | {run.right} right, {run.held} held, **{run.wrong} wrong**; "
+            f"{run.reported} of {run.incidents} incidents; accused {run.charge} | "
+            f"`{run.command}`{f', {more} more' if more else ''} |"
+        )
+    rows = tomllib.loads(FIGURES.read_text("utf-8"))["row"]
+    lines += [f"| {row['what']} | {row['figure']} | {row['command']} |" for row in rows]
+    return "\n".join(lines)
+
+
+def buyer() -> str:
+    """Return the table of the buyer's page, and what it proves."""
+    head = "| films | coups | right | held for a person | wrong | clean coups accused | incidents reported rightly |"  # noqa: E501
+    lines = [head, "|---|---|---|---|---|---|---|"]
+    for kind, name in ((OTHER, "another renderer"), (OURS, "our simulator, new films")):
+        run = of(kind)
+        lines.append(
+            f"| {name} | {run.coups} | {run.right} | {run.held} | **{run.wrong}** | {run.charge} | "
+            f"{run.reported} of {run.incidents} |"
+        )
+    every = Run.total(runs())
+    told = every.right + every.wrong
+    most = at_most(every.wrong, told)
+    words = (
+        f"With {every.wrong or 'none'} wrong among {told} published results the true rate may "
+        f"still be up to {100 * most:.2g} % (95 % confidence)."
+    )
+    return "\n".join((*lines, "", words))
+
+
+def following() -> str:
+    """Return the table of "Following cards", a row for each run."""
+    lines = ["| films | coups | right | held | wrong | accused | incidents | `out` within 0.3 s |",
+             "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines += [
+        f"| {run.films} | {run.coups} | {run.right} | {run.held} | {run.wrong} | {run.charge} | "
+        f"{run.reported} of {run.incidents} | {run.out} |"
+        for run in runs()
+    ]
+    return "\n".join(lines)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "README.md": front,
+    "deploy/buyer.md": buyer,
+    "deploy/following.md": following,
+}
+BEGIN, END = "<!-- figures: python -m tests.figures -->\n", "\n<!-- end of the figures -->"
+
+
+def written(page: str) -> str:
+    """Return the text of a page with the figures of now."""
+    before, rest = (ROOT / page).read_text("utf-8").split(BEGIN, 1)
+    return f"{before}{BEGIN}{PAGES[page]()}{END}{rest.split(END, 1)[1]}"
+
+
+def main() -> None:
+    """Write the pages."""
+    for page in PAGES:
+        (ROOT / page).write_text(written(page), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -55,7 +55,7 @@ ROOMS = {
     "vision/storage": Room(("game.events", "record", "wire", "config.profiles"), ("cryptography",)),
     "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
     "vision/access": Room(
-        ("game.commands", "game.events", "record.codec", "wire"), ("cryptography", "pydantic")
+        ("game.commands", "game.events", "record", "wire"), ("cryptography", "pydantic")
     ),
     "vision/audit": Room(
         ("access", "game", "record", "wire", "storage", "config.profiles"), ("cryptography",)

@@ -26,14 +26,19 @@ from vision.game.cards import DECK
 
 # Ann and Cy are of every house of tests; the third decides where they disagree.
 FIRST, SECOND, THIRD = PEOPLE = ("Ann", "Cy", "Fay")
+FOURTH = "Gil"  # of whom nothing is ever asked
 
 
 def house(folder: Path) -> tuple[Path, Path]:
-    """Write a house of people with a third who may answer; return the users file and the key."""
+    """Write a house of people with four who may answer; return the users file and the key."""
     folder.mkdir(parents=True, exist_ok=True)
     users, key = house_of_people(folder)
-    save_users(users, load_users(users).with_user(THIRD, User(roles=("surveillance",))))
-    change_account(folder / "passwords.json", THIRD, lambda _: PasswordEntry(_hash(), now_ms()))
+    for name, user in (
+        (THIRD, User(roles=("surveillance",))),
+        (FOURTH, User(roles=("inspector",))),
+    ):
+        save_users(users, load_users(users).with_user(name, user))
+        change_account(folder / "passwords.json", name, lambda _: PasswordEntry(_hash(), now_ms()))
     return users, key
 
 

@@ -24,6 +24,7 @@ from tests.acceptance.people import PEOPLE, THIRD, Person, house, logged_in, ser
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, INCIDENTS, Answer, Dealt
 from vision.acceptance.coups import LogBook, Terms
 from vision.acceptance.report import SHARES
+from vision.commands.printing.console import NOT_PROVEN
 from vision.game.cards import Card
 from vision.wire.messages import unix_ms
 
@@ -125,9 +126,9 @@ def rehearse(film: Path, folder: Path, tally: Tally) -> tuple[Json, list[Person]
     for what, name in (("report", "report"), ("export", "bundle")):
         shutil.rmtree(folder / name, ignore_errors=True)
         out = ["--out", str(folder / name)]
-        subprocess.run(
-            [sys.executable, "-m", "vision.cli", "accept", what, *given, *out], check=True
-        )
+        command = [sys.executable, "-m", "vision.cli", "accept", what, *given, *out]
+        # Nobody signs these logs.
+        assert subprocess.run(command, check=False).returncode in (0, NOT_PROVEN)
     found: Json = json.loads((folder / "report" / "report.json").read_text("utf-8"))
     print(f"  out, after the card left: {out_late(truth, messages, book.runs[0].at)}")
     assert book.asked(Terms(0, 1.0, "film"))
@@ -169,7 +170,7 @@ def figures(report: Json) -> dict[str, int]:
     incidents = report["counts"]["incidents"]
     clean = report["counts"]["clean_accused"]
     return {
-        "coups": report["counts"]["coups"]["right"]["of"] + coups["unseen"],
+        "coups": sum(coups.values()) - coups["false"],
         **{name: coups[name] for name in ("right", "held", "wrong", "missed")},
         "incidents": incidents["right"]["of"],
         "raised": incidents["right"]["events"],

@@ -11,7 +11,6 @@ from vision.acceptance.answers import (
     Keyed,
     Settled,
     answer_text,
-    is_shared,
     latest,
     read_answer,
     settle,
@@ -109,12 +108,19 @@ def test_later_revision_replaces_whatever_the_order_in_the_log() -> None:
     assert [(each.by, answer_text(each.answer)) for each in found] == [("Ann", B), ("Cy", A)]
 
 
-def test_share_for_two_people_is_fixed_by_log_and_coup() -> None:
-    """The coups are the same for everybody and after a restart; of another log they are others."""
-    coups = [f"s1/{number}" for number in range(4000)]
-    chosen = {coup for coup in coups if is_shared("log", coup, 0.2)}
-    assert 0.17 < len(chosen) / len(coups) < 0.23
-    assert chosen < {coup for coup in coups if is_shared("log", coup, 0.5)}
-    assert chosen != {coup for coup in coups if is_shared("other", coup, 0.2)}
-    assert {is_shared("log", coup, 1.0) for coup in coups} == {True}
-    assert {is_shared("log", coup, 0.0) for coup in coups} == {False}
+def test_one_revision_with_two_texts_is_the_first_of_them() -> None:
+    """Two pages that were open at once gave both the same number; the report lists the other."""
+    one, other = (
+        Keyed("s1/1", "Ann", "inspector", 1, read_answer(text)) for text in ("/", "2c 3c / 4c 5c")
+    )
+    assert latest([one, other]) == [one]
+
+
+def test_fourth_answer_decides_nothing() -> None:
+    """The first three people count, whoever comes later."""
+    error, truth = read_answer("2c 3c / 4c 5c"), read_answer("2c 3d / 4c 5c")
+    given = [
+        Keyed("s1/1", by, "inspector", 1, answer)
+        for by, answer in (("Ann", error), ("Cy", truth), ("Fay", truth), ("Gil", error))
+    ]
+    assert settle(given) == (Settled.THIRD, truth)

@@ -18,7 +18,7 @@ from vision.app.journal import Destinations, Journal
 from vision.app.succession import SEQ_A_DAY, Beginning, begin_log
 from vision.cli import main
 from vision.clock import DAY_MS
-from vision.commands.audit import NOT_PROVEN
+from vision.commands.printing.console import NOT_PROVEN
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence

@@ -23,7 +23,7 @@ from tests.schemas import check
 from tests.table_log import PLAYS, header, session_of
 from vision.audit.verify import Trust
 from vision.cli import main
-from vision.commands.audit import NOT_PROVEN
+from vision.commands.printing.console import NOT_PROVEN
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Started
 from vision.record.chain import verified

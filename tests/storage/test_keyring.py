@@ -12,7 +12,7 @@ from tests.chaos.table import config_of
 from vision.app.journal import Destinations, Journal
 from vision.cli import main
 from vision.clock import DAY_MS
-from vision.commands.audit import NOT_PROVEN
+from vision.commands.printing.console import NOT_PROVEN
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import refuse_others_file
 from vision.storage.anchors import load_ring

@@ -13,7 +13,7 @@ from tests.storage.test_log import HEADER, entry, message
 from tests.table_log import Play
 from vision.cli import main
 from vision.clock import DAY_MS
-from vision.commands.audit import NOT_PROVEN
+from vision.commands.printing.console import NOT_PROVEN
 from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import Role, ShoeStarted

@@ -7,7 +7,6 @@ before it and that the reader does not have stand before it, each with a `;` beh
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -38,7 +37,7 @@ OPENLY_UNSURE = frozenset(
     {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW"}
     | {code for code, kind in KINDS.items() if kind.machine}
 )
-MOST_PEOPLE = 3  # who answer one coup: the third decides
+MOST_PEOPLE = 3  # whose answers to one coup count, the first ones: the third decides
 MOST_CARDS = 4  # of a hand, with the card too many of `OVER_4TH`
 REVISION = re.compile(r"#(\d+) (.*)")
 
@@ -148,7 +147,8 @@ def _read_card(text: str) -> Card | None:
 class Keyed:
     """An answer of a person as it stands in the log; `record` is 0 while it waits for its table.
 
-    A later revision of the same person replaces it. `at` is Unix time in ms.
+    A later revision of the same person replaces it. `at` is Unix time in ms; `draw` (0 to 1) comes
+    of the record's hash, 1 while it waits; `seen`: they had looked at evidence of it at a desk.
     """
 
     coup: str
@@ -158,6 +158,8 @@ class Keyed:
     answer: Answer
     at: int = 0
     record: int = 0
+    draw: float = 1.0
+    seen: bool = False
 
 
 class Settled(StrEnum):
@@ -172,16 +174,23 @@ class Settled(StrEnum):
 
 
 def latest(keyed: Iterable[Keyed]) -> list[Keyed]:
-    """Return the last answer of each person to one coup, in the order of their first ones."""
+    """Return the last answer of each person to one coup, in the order of their first ones.
+
+    Of two under one revision the first counts.
+    """
     found: dict[str, Keyed] = {}
     for each in keyed:
-        if each.by not in found or each.revision >= found[each.by].revision:
+        if each.by not in found or each.revision > found[each.by].revision:
             found[each.by] = each
     return list(found.values())
 
 
 def settle(answers: Sequence[Keyed]) -> tuple[Settled, Answer | None]:
-    """Return what the last answers of people come to, and the answer that counts, if one does."""
+    """Return what the last answers of people come to, and the answer that counts, if one does.
+
+    Whoever comes after MOST_PEOPLE decides nothing.
+    """
+    answers = answers[:MOST_PEOPLE]
     if not answers:
         return Settled.NOBODY, None
     given = Counter(each.answer for each in answers)
@@ -193,9 +202,3 @@ def settle(answers: Sequence[Keyed]) -> tuple[Settled, Answer | None]:
     if len(answers) < MOST_PEOPLE:
         return Settled.OPEN, None
     return (Settled.THIRD, best) if times > 1 else (Settled.UNDECIDED, None)
-
-
-def is_shared(log_id: str, coup: str, share: float) -> bool:
-    """Whether a coup is of the share that two people answer: fixed by log and coup alone."""
-    digest = hashlib.sha256(f"{log_id} {coup}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") < share * 2**64

@@ -79,7 +79,8 @@ def write_bundle(
 
 def _told(book: LogBook) -> list[tuple[ReadCoup, Answer]]:
     """Return the coups of which it is settled what was dealt, every card of it seen."""
-    settled = ((coup.read, coup.answer) for coup in judged(book) if coup.counted and coup.answer)
+    coups = judged(book, book.set)
+    settled = ((coup.read, coup.answer) for coup in coups if coup.counted and coup.answer)
     return [
         (read, answer)
         for read, answer in settled

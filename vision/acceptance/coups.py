@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, REVISION, Keyed, read_answer
+from vision.access.command_gate import order_fault
 from vision.errors import ConfigurationError, OutsideError
+from vision.game.cards import Card
 from vision.game.commands import CoupCommand, SignIn, SignOut
 from vision.game.coup.fault_table import KINDS
 from vision.game.coup.state import Table
@@ -32,7 +34,7 @@ from vision.game.events import (
 from vision.game.outputs import AlertChanged, CoupResult, Output, Severity
 from vision.record.chain import BrokenChainError, verified
 from vision.record.codec import GENESIS, Record, event_from_json
-from vision.record.facts import EvidenceKept, Fact, Recorded, accepted
+from vision.record.facts import IN_A_ROLE, EvidenceKept, Fact, Recorded, accepted
 from vision.storage.log_reader import Taken, Walk, read_log
 from vision.wire.session import Step
 
@@ -43,21 +45,33 @@ DIGITS = 12  # of a hash, as it is shown
 
 
 class Terms(NamedTuple):
-    """What was set before anybody answered: how many coups, and the share for two people."""
+    """What was set before anybody answered: how many coups, and the share for two people.
+
+    `below` is the share of wrong results that is to be shown, 0 where none was planned.
+    """
 
     coups: int
     share: float
     films: str = ""  # the beginning of the hash of each film, "" where stills are shown
+    below: float = 0.0
 
     def text(self) -> str:
         """Return it as it stands in the log."""
-        return f"coups={self.coups} share={self.share:g} films={self.films}"
+        more = f"below={self.below:g} films={self.films}"
+        return f"coups={self.coups} share={self.share:g} {more}"
 
     @classmethod
     def read(cls, text: str) -> Terms:
         """Read what `text` wrote."""
-        fields = dict(word.split("=", 1) for word in text.split())
-        return cls(int(fields["coups"]), float(fields["share"]), fields["films"])
+        fields = {"below": "0", **dict(word.split("=", 1) for word in text.split())}
+        numbers = int(fields["coups"]), float(fields["share"])
+        return cls(*numbers, fields["films"], float(fields["below"]))
+
+    def grown(self, later: Terms) -> Terms:
+        """Return what both ask: no fewer coups (0 is all), no smaller share, no easier bound."""
+        coups = max(self.coups, later.coups) if self.coups and later.coups else 0
+        below = min(filter(None, (self.below, later.below)), default=0.0)
+        return Terms(coups, max(self.share, later.share), later.films or self.films, below)
 
 
 @dataclass(slots=True)
@@ -66,7 +80,8 @@ class ReadCoup:
 
     `name` is its number, or END and the number of a run: what came after the last coup. `since` is
     when the one before was cleared, or its run or shoe began. `codes` are of alerts but mere
-    information. `helped`: an order was given about it. `finals` are results that were final. `late`
+    information; `switched` has the other face of a card that changed. `helped`: an order was given
+    about it. `finals` are results that were final. `late`
     is how long after the last card lay there was one. `times` and `faced` say of each card, by its
     order, when it was first seen in each state, and its face.
     """
@@ -79,6 +94,7 @@ class ReadCoup:
     facts: dict[str, str]  # dealer, deck, hour, light
     result: CoupResult | None = None
     codes: set[str] = field(default_factory=set)
+    switched: dict[Card, Card] = field(default_factory=dict)
     helped: bool = False
     is_cleared: bool = False
     finals: set[tuple[Any, ...]] = field(default_factory=set)
@@ -124,7 +140,12 @@ class LogBook:
     pieces: dict[str, list[EvidenceKept]] = field(default_factory=dict)  # of coups
     keyed: list[Keyed] = field(default_factory=list)
     terms: list[tuple[int, Terms]] = field(default_factory=list)
+    cuts: list[tuple[int, Terms]] = field(default_factory=list)  # terms that were not followed
+    # Records of what a desk is to report, which no signed order in a role that may vouches for.
+    unproven: list[int] = field(default_factory=list)
     allowed: Recorded | None = None
+    _set: Terms | None = None
+    _seen: set[tuple[str, str]] = field(default_factory=set)  # by whom, which evidence at a desk
     _walk: Walk = field(default_factory=Walk)
     # Under what circumstances the table is read from here on; a coup adds its hour and shoe.
     _facts: dict[str, str] = field(
@@ -144,8 +165,8 @@ class LogBook:
 
     @property
     def set(self) -> Terms:
-        """What was set last."""
-        return self.terms[-1][1] if self.terms else Terms(0, 0.0)
+        """What was set; after the first answer it only grows."""
+        return self._set or Terms(0, 0.0)
 
     def answers(self) -> dict[str, list[Keyed]]:
         """Return all answers by coup, in the order of the log."""
@@ -170,7 +191,7 @@ class LogBook:
         event = event_from_json(taken.content["event"])
         match event:
             case Recorded():
-                self._take_fact(event, taken.record.number)
+                self._take_fact(event, taken)
             case EvidenceKept():
                 self.pieces.setdefault(f"{event.shoe}/{event.coup}", []).append(event)
             case _:
@@ -225,7 +246,10 @@ class LogBook:
         elif isinstance(output, AlertChanged) and output.first:
             alert = output.alert
             if alert.severity is not Severity.INFO and alert.coup:
-                self._coup(alert.shoe, alert.coup, output.at).codes.add(alert.code)
+                coup = self._coup(alert.shoe, alert.coup, output.at)
+                coup.codes.add(alert.code)
+                if alert.code == "SWITCH" and alert.card and alert.second:
+                    coup.switched |= {alert.card: alert.second, alert.second: alert.card}
 
     def _cut_came(self, shoe: str) -> bool:
         cut = {CUT_CARD, CUT_FIRST}
@@ -271,15 +295,31 @@ class LogBook:
         facts = {**self._facts, "hour": f"{at // 3_600_000 % 24:02d} h UTC", "shoe": shoe}
         return ReadCoup(shoe, name, min(since, at), at, at, facts)
 
-    def _take_fact(self, fact: Recorded, number: int) -> None:
-        if fact.kind is Fact.ACCEPTANCE_SET:
-            self.terms.append((number, Terms.read(fact.detail)))
+    def _take_fact(self, fact: Recorded, taken: Taken) -> None:
+        number = taken.record.number
+        if fact.kind is Fact.PICTURE_SEEN:
+            self._seen.add((fact.by, fact.subject.rpartition("/")[2]))
+        elif fact.kind in IN_A_ROLE and (
+            taken.before is None or order_fault(taken.before, taken.content)
+        ):
+            self.unproven.append(number)
+        elif fact.kind is Fact.ACCEPTANCE_SET:
+            self._take_terms(number, Terms.read(fact.detail))
         elif fact.kind is Fact.BUNDLE_ALLOWED:
             self.allowed = fact
         elif fact.kind is Fact.COUP_KEYED and (
             found := keyed_of(fact.subject, fact.by, fact.role, fact.detail)
         ):
-            self.keyed.append(replace(found, at=fact.at, record=number))
+            draw = int(taken.record.hash[:DIGITS], 16) / 16**DIGITS
+            seen = any((fact.by, each.id) in self._seen for each in self.pieces.get(found.coup, ()))
+            self.keyed.append(replace(found, at=fact.at, record=number, draw=draw, seen=seen))
+
+    def _take_terms(self, number: int, terms: Terms) -> None:
+        self.terms.append((number, terms))
+        before = self._set
+        self._set = before.grown(terms) if before and self.keyed else terms
+        if self._set != terms:
+            self.cuts.append((number, terms))
 
 
 def keyed_of(coup: str, by: str, role: str, detail: str) -> Keyed | None:

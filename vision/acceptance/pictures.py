@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, cast
@@ -140,6 +141,24 @@ class Pictures:
                     due = max(due + every, at + every / 2)
                     shown.append(self.crop.thumbnail(image))
         return write_film(shown, self.crop.small, 1000 / every) if shown else b""
+
+    def mp4(self, coup: ReadCoup) -> bytes:
+        """Return that clip as a browser plays it (H.264); empty, or OutsideError."""
+        out, clip = BytesIO(), self.clip(coup)
+        if not clip:
+            return b""
+        try:
+            with av.open(BytesIO(clip), "r") as source, av.open(out, "w", format="mp4") as film:
+                stream = film.add_stream("libx264", source.streams.video[0].average_rate)
+                for frame in source.decode(video=0):
+                    stream.width, stream.height = frame.width // 2 * 2, frame.height // 2 * 2
+                    stream.pix_fmt = "yuv420p"
+                    shown = frame.reformat(stream.width, stream.height, "yuv420p")
+                    film.mux(stream.encode(shown))
+                film.mux(stream.encode())
+        except FFmpegError as error:
+            raise OutsideError(f"the clip of coup {coup.key} cannot be read: {error}") from error
+        return out.getvalue()
 
     def _image(self, coup: ReadCoup, number: int) -> Image:
         """Return the layout; its left upper corner in the camera's picture is that of the crop."""

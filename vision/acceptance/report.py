@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from itertools import pairwise
@@ -28,7 +28,7 @@ from vision.acceptance.answers import (
     title_of,
 )
 from vision.acceptance.coups import LogBook, ReadCoup
-from vision.acceptance.pictures import Pictures
+from vision.acceptance.pictures import Film, Pictures
 from vision.acceptance.tasks import (
     COUNTED,
     FALSE,
@@ -41,10 +41,19 @@ from vision.acceptance.tasks import (
     Judged,
     judged,
 )
-from vision.audit.verify import Found, Trust, words
+from vision.audit.verify import Found, Trust, is_proven, words
 from vision.errors import OutsideError
 from vision.files import make_folder, refuse_existing, write_whole
-from vision.metrics.intervals import CONFIDENCE, Hourly, Share, at_most, hourly, share
+from vision.metrics.intervals import (
+    CONFIDENCE,
+    Hourly,
+    Share,
+    at_most,
+    decimals,
+    hourly,
+    needed,
+    share,
+)
 from vision.version import VERSION
 from vision.wire.messages import iso
 
@@ -56,12 +65,16 @@ SHARES = (0.5, 0.9, 0.99, 1.0)  # of results and cards, by which their times are
 class Report:
     """The report on a log; `found` is what an audit found that trusted so much."""
 
-    def __init__(self, book: LogBook, found: Found, trust: Trust) -> None:
+    def __init__(
+        self, book: LogBook, found: Found, trust: Trust, films: Sequence[Film] = ()
+    ) -> None:
         self.book = book
         self.found = found
         self.trust = trust
-        self.coups = judged(book)
-        self.counts = sum((coup.counts for coup in self.coups), Counts())
+        self.films = films
+        self.terms = book.set
+        self.coups = judged(book, self.terms)
+        self.counts = total(self.coups)
         self.groups = {
             name: {
                 value: sum((c.counts for c in self.coups if c.read.facts[name] == value), Counts())
@@ -70,22 +83,88 @@ class Report:
             for name in GROUPS
         }
 
-    def headline(self) -> tuple[str, str, str]:
-        """Return the first lines: wrong results, false allegations an hour, what is shown."""
-        wrong, false = self.wrong, self.false
+    def headline(self) -> list[str]:
+        """Return the first lines: what is in doubt, the verdict, and what that rests on."""
+        dealt = shares(self.counts.coups)
+        first = total(judged(self.book, self.terms, first=True))
+        bound = f"{self.bound:.{decimals(100 * self.bound)}%}"
+        open_ = f"; {self.doubtful} counted as if wrong" if self.doubtful else ""
+        shown = f"shown with {CONFIDENCE:.0%}: fewer than {bound} of results are wrong{open_}"
+        lines = [
+            *self.doubts(), *self._unfinished(), self.verdict, f"wrong results: {self.wrong}",
+            f"held: {dealt[HELD]}; missed: {dealt[MISSED]}; not seen: {dealt[UNSEEN]}",
+            f"false allegations: {self.false}", shown,
+        ]  # fmt: skip
+        if (of_first := wrong_of(first))[:2] != self.wrong[:2]:
+            lines.append(f"by the first answers of all, before changes: wrong results {of_first}")
+        return lines
+
+    def doubts(self) -> list[str]:
+        """Return why the figures are not to be believed without more, in words."""
+        found, lines = self.found, []
+        if not found.anchors:
+            lines.append("NOT PROVEN: the log is not signed ([log] signing_key); whoever can "
+                         "write the file can make another one")  # fmt: skip
+        elif not is_proven(found, self.trust):
+            lines.append("NOT PROVEN: see the audit below; give --public-key")
+        if self.book.unproven:
+            named = ", ".join(map(str, self.book.unproven))
+            lines.append(f"NOT COUNTED: records {named}, answers or terms that no order signed by "
+                         "a desk, in a role that may, vouches for")  # fmt: skip
+        for number, terms in self.book.cuts:
+            wrong = wrong_of(total(judged(self.book, terms)))
+            lines.append(f"CUT after the first answer, in record {number}, to {terms.text()}: "
+                         f"wrong results would be {wrong}; what was set before counts")  # fmt: skip
+        return lines
+
+    def _unfinished(self) -> Iterator[str]:
         waiting = sum(coup.is_due for coup in self.coups)
-        open_ = f"; NOT FINISHED: {waiting} coups wait for answers" if waiting else ""
-        bound = at_most(wrong.events, wrong.of)
-        return (
-            f"wrong results: {wrong}",
-            f"false allegations: {false}",
-            f"shown with {CONFIDENCE:.0%}: fewer than {bound:.3%} of results are wrong{open_}",
-        )
+        missing = self.terms.coups - sum(not coup.read.is_end for coup in self.coups)
+        if waiting or missing > 0:
+            more = f", {missing} more are not dealt yet" if missing > 0 else ""
+            yield f"NOT FINISHED: {waiting} coups wait for answers{more}"
+
+    @property
+    def verdict(self) -> str:
+        """Whether what was planned is shown, in words; what it still takes."""
+        below, sample = self.terms.below, self.terms.coups
+        if not below:
+            return "planned: no bound was set before the first answer"
+        of = f"{sample:,} coups" if sample else "all coups of the log, a number set by nobody"
+        words = f"planned: fewer than {100 * below:g}% of results wrong, in {of}: "
+        wrong = self.wrong.events + self.doubtful
+        more = needed(below, wrong) - self.wrong.of - self.doubtful
+        if more > 0:
+            return f"{words}NOT SHOWN; it takes {more:,} more results, none of them wrong"
+        return f"{words}{'NOT YET SHOWN' if [*self.doubts(), *self._unfinished()] else 'SHOWN'}"
 
     @property
     def wrong(self) -> Share:
-        """The wrong results, of all coups that were dealt and could be judged."""
-        return shares(self.counts.coups)[WRONG]
+        """The wrong results, of all results that could be judged."""
+        return wrong_of(self.counts)
+
+    @property
+    def doubtful(self) -> int:
+        """How many coups do not count, though by somebody's answer the result is wrong."""
+        return sum(coup.may_be_wrong for coup in self.coups)
+
+    @property
+    def bound(self) -> float:
+        """The share of wrong results that is not exceeded, the doubtful ones taken as wrong."""
+        return at_most(self.wrong.events + self.doubtful, self.wrong.of + self.doubtful)
+
+    def period(self) -> list[str]:
+        """Return when it was dealt, which shoes, and from which films."""
+        reads = [coup.read for coup in self.coups]
+        if not reads:
+            return ["no coup was dealt"]
+        first, last = min(read.since for read in reads), max(read.until for read in reads)
+        films = [
+            f"film {film.path.name}, {_minute(film.began)} to {_minute(film.ended)}"
+            for film in self.films
+        ]
+        between = f"{_minute(first)} to {_minute(last)}"
+        return [between, f"shoes {', '.join(self.groups['shoe'])}", *films]
 
     @property
     def false(self) -> Hourly:
@@ -101,6 +180,11 @@ class Report:
     def disagreements(self) -> list[Judged]:
         """The coups of which people said different things."""
         return [coup for coup in self.coups if len({k.answer for k in coup.answers}) > 1]
+
+    @property
+    def looked_up(self) -> list[str]:
+        """Who had looked at evidence of a coup at a desk before answering it."""
+        return [f"{k.by} {k.coup}" for coup in self.coups for k in coup.answers if k.seen]
 
     @property
     def retracted(self) -> list[str]:
@@ -132,12 +216,15 @@ class Report:
         for coup in self.coups:
             given = all_answers.get(coup.read.key, ())
             for name in {keyed.by: None for keyed in coup.answers}:
-                own = {k.revision: k for k in given if k.by == name}  # one sent again is one
-                for before, after in pairwise(own[number] for number in sorted(own)):
+                # One sent again is one; two texts under one revision are two.
+                own = {(k.revision, k.answer): k for k in reversed(given) if k.by == name}
+                order = sorted(own.values(), key=lambda k: (k.revision, k.record))
+                for before, after in pairwise(order):
+                    counts = after.revision > before.revision
                     yield {
                         "coup": after.coup, "by": name, "at": iso(after.at),
                         "record": after.record, "from": answer_text(before.answer),
-                        "to": answer_text(after.answer),
+                        "to": answer_text(after.answer), "counts": counts,
                     }  # fmt: skip
 
     def times(self) -> dict[str, dict[str, int]]:
@@ -158,7 +245,9 @@ class Report:
         return {
             "wrong_results": self.wrong._asdict(),
             "false_allegations": self.false._asdict(),
-            "wrong_at_most": at_most(self.wrong.events, self.wrong.of),
+            "wrong_at_most": self.bound,
+            "headline": self.headline(),
+            "period": self.period(),
             "confidence": CONFIDENCE,
             "open": sum(coup.is_due for coup in self.coups),
             "undecided": [c.read.key for c in self.coups if c.settled is Settled.UNDECIDED],
@@ -186,21 +275,39 @@ class Report:
                 {"at": iso(run.at), "version": run.version, "identity": run.identity,
                  "models": list(run.models)}
                 for run in self.book.runs
+                if run.models
             ],
             "rules_sha256": self.book.header.get("rules_sha256"),
         }  # fmt: skip
 
 
+def total(coups: Iterable[Judged]) -> Counts:
+    """Return what was counted of coups together."""
+    return sum((coup.counts for coup in coups), Counts())
+
+
+def wrong_of(counts: Counts) -> Share:
+    """Return the results that were wrong, or of no coup, of all that could be judged."""
+    wrong = counts.coups[WRONG] + counts.coups[FALSE]
+    return share(wrong, counts.coups[RIGHT] + wrong)
+
+
+def _minute(ms: int) -> str:
+    return iso(ms)[:16].replace("T", " ") + " UTC"
+
+
 def shares(counts: Mapping[str, int]) -> dict[str, Share]:
     """Return each outcome with its interval.
 
-    Of what was dealt and seen by people; FALSE is of what the reader said, UNSEEN of all.
+    Of what was dealt and seen by people; WRONG is of what the reader did not decline or miss, FALSE
+    of what it said, UNSEEN of all.
     """
     dealt = sum(counts[name] for name in OF_DEALT)
     said = dealt - counts[MISSED] + counts[FALSE]
     of = {name: share(counts[name], dealt) for name in OF_DEALT}
     return {
         **of,
+        WRONG: share(counts[WRONG], counts[RIGHT] + counts[WRONG]),
         FALSE: share(counts[FALSE], said),
         UNSEEN: share(counts[UNSEEN], dealt + counts[UNSEEN]),
     }
@@ -234,7 +341,7 @@ def _coup_data(coup: Judged) -> dict[str, Any]:
         "alleged": sorted(read.codes),
         "people": [
             {"by": keyed.by, "role": keyed.role, "answer": answer_text(keyed.answer),
-             "at": iso(keyed.at), "record": keyed.record}
+             "at": iso(keyed.at), "record": keyed.record, "looked_up": keyed.seen}
             for keyed in coup.answers
         ],
         "settled": str(coup.settled),
@@ -261,7 +368,7 @@ def _kept(out: Path, read: ReadCoup, pictures: Pictures) -> list[str]:
     kept = []
     shown: dict[str, Callable[[], bytes]] = {
         "jpg": lambda: pictures.picture(read, 0),
-        "avi": lambda: pictures.clip(read),
+        "mp4": lambda: pictures.mp4(read),
     }
     for suffix, content_of in shown.items():
         content = b""

@@ -3,9 +3,10 @@
 A card, a coup or an incident is right, held (the reader declined), wrong, missed, or false (there
 was none). What people could not see is counted apart, and is for or against nobody.
 
-Nobody is shown what the reader said or what others answered. A second person is asked for the share
-that was set, and wherever the first differs from the reader, without being told which it is; a
-third where two disagree.
+Nobody is shown what the reader said or what others answered, nor can tell it from what is asked. A
+second person is asked for a share that the records of the first answers draw, wherever the first
+ever answered otherwise than the reader, and for as many coups as that again at least; a third where
+two disagree.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from itertools import islice, zip_longest
+from dataclasses import dataclass, field, fields, replace
+from itertools import zip_longest
 from typing import Any
 
 from vision.acceptance.answers import (
     CUT_CARD,
     CUT_FIRST,
     INCIDENTS,
+    MOST_PEOPLE,
     NO_MISTAKES,
     OPENLY_UNSURE,
     Answer,
@@ -30,7 +32,6 @@ from vision.acceptance.answers import (
     Keyed,
     Settled,
     answer_text,
-    is_shared,
     latest,
     read_answer,
     settle,
@@ -38,12 +39,14 @@ from vision.acceptance.answers import (
 from vision.acceptance.coups import LogBook, ReadCoup, Terms, keyed_of
 from vision.acceptance.pictures import Pictures, Side
 from vision.errors import ConfigurationError
+from vision.game.cards import Card
 from vision.game.outputs import CoupResult
 
 RIGHT, HELD, WRONG, MISSED, FALSE, UNSEEN = OUTCOMES = (
     "right", "held", "wrong", "missed", "false", "unseen",
 )  # fmt: skip
 DIFFERENT = frozenset((WRONG, MISSED, FALSE))
+SWITCH = "SWITCH"
 NOT_ALLEGED = OPENLY_UNSURE | NO_MISTAKES | {"LAST_COUP"}  # codes that accuse no dealer
 COUNTED = ("coups", "cards", "incidents")  # what has an outcome, as `Counts` names it
 # Seconds for which a coup that somebody looks at is given to nobody else: several times what an
@@ -84,17 +87,21 @@ def judge(read: ReadCoup, answer: Answer) -> Counts:
     """Return what comes of one answer: its coup, and those before it that the reader has not."""
     counts = Counts(hours=(read.until - read.since) / 3_600_000)
     for dealt in answer[:-1]:
-        counts += _judged(dealt, None, set(), helped=False)
-    return counts + _judged(answer[-1], read.result, read.codes, helped=read.helped)
+        counts += _judged(dealt, None, set())
+    return counts + _judged(answer[-1], read.result, read.codes, read)
 
 
-def _judged(dealt: Dealt, result: CoupResult | None, codes: set[str], *, helped: bool) -> Counts:
-    outcome = _coup(dealt, result, helped=helped)
+def _judged(
+    dealt: Dealt, result: CoupResult | None, codes: set[str], read: ReadCoup | None = None
+) -> Counts:
+    outcome = _coup(dealt, result, helped=read is not None and read.helped)
+    # Of a card that was switched the reader reported both faces, if it reported that.
+    faces = read.switched if read and SWITCH in dealt.incidents else {}
     punto, banco = ((), ()) if result is None else (result.punto.cards, result.banco.cards)
     clean = dealt.is_clean and not dealt.is_none
     return Counts(
         Counter([outcome] if outcome else []),
-        Counter([*_cards(dealt.punto, punto), *_cards(dealt.banco, banco)]),
+        Counter([*_cards(dealt.punto, punto, faces), *_cards(dealt.banco, banco, faces)]),
         Counter(_incidents(dealt, codes, is_held=outcome == HELD)),
         clean=int(clean),
         accused=int(clean and bool(codes - NOT_ALLEGED)),
@@ -103,7 +110,7 @@ def _judged(dealt: Dealt, result: CoupResult | None, codes: set[str], *, helped:
 
 def _coup(dealt: Dealt, result: CoupResult | None, *, helped: bool) -> str:
     if dealt.is_none or result is None:
-        nothing = "" if result is None else FALSE
+        nothing = "" if result is None or result.winner is None else FALSE
         return nothing if dealt.is_none else HELD if helped else MISSED
     if result.winner is None:
         return HELD
@@ -118,8 +125,8 @@ def _coup(dealt: Dealt, result: CoupResult | None, *, helped: bool) -> str:
     return RIGHT if result.winner is dealt.winner else WRONG
 
 
-def _cards(dealt: Hand, read: Hand) -> Iterator[str]:
-    there = object()  # no card
+def _cards(dealt: Hand, read: Hand, faces: Mapping[Card, Card]) -> Iterator[str]:
+    there: Any = object()  # no card
     for ours, theirs in zip_longest(dealt, read, fillvalue=there):
         if ours is there:
             yield FALSE
@@ -130,7 +137,7 @@ def _cards(dealt: Hand, read: Hand) -> Iterator[str]:
         elif theirs is None:
             yield HELD
         else:
-            yield RIGHT if ours == theirs else WRONG
+            yield RIGHT if ours == theirs or faces.get(theirs) == ours else WRONG
 
 
 def _incidents(dealt: Dealt, codes: set[str], *, is_held: bool) -> Iterator[str]:
@@ -157,17 +164,39 @@ def _incidents(dealt: Dealt, codes: set[str], *, is_held: bool) -> Iterator[str]
 # --- tasks ----------------------------------------------------------------------------------------
 
 
-def is_due(book: LogBook, terms: Terms, read: ReadCoup, answers: Sequence[Keyed]) -> bool:
-    """Whether a coup waits for one more person; `answers` are the last ones of each."""
-    settled, answer = settle(answers)
-    if settled is not Settled.ONE or answer is None:
-        return settled in (Settled.NOBODY, Settled.OPEN)
-    return is_shared(book.log_id, read.key, terms.share) or judge(read, answer).differs
+def due(terms: Terms, asked: Sequence[ReadCoup], given: Mapping[str, Sequence[Keyed]]) -> set[str]:
+    """Return the coups that wait for one more person; `given` are all answers to each.
+
+    Of the coups that the first never answered otherwise than the reader, those with the lowest
+    draws go to a second: the share, and as many as differ. So nobody can learn by trying cards, or
+    by being asked, what the reader read.
+    """
+    settled = {read.key: settle(latest(given.get(read.key, ())))[0] for read in asked}
+    agreeing, doubled = [], set()
+    for read in asked:
+        answers = given.get(read.key, ())
+        if any(judge(read, k.answer).differs for k in answers if k.by == answers[0].by):
+            doubled.add(read.key)
+        elif answers:
+            agreeing.append((answers[0].draw, read.key))
+    agreeing.sort()
+    more = len(doubled)
+    for number, (draw, key) in enumerate(agreeing):
+        if number < more or draw < terms.share or terms.share == 1:
+            doubled.add(key)
+    return {
+        key
+        for key, of in settled.items()
+        if of in (Settled.NOBODY, Settled.OPEN) or (of is Settled.ONE and key in doubled)
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A coup, what people said of it, which answer counts, and what comes of it."""
+    """A coup, what people said of it, which answer counts, and what comes of it.
+
+    The `answers` of the first MOST_PEOPLE decide.
+    """
 
     read: ReadCoup
     answers: tuple[Keyed, ...]
@@ -182,6 +211,12 @@ class Judged:
         return self.answer is not None and not self.is_due
 
     @property
+    def may_be_wrong(self) -> bool:
+        """Whether it does not count, though by somebody's answer the result is wrong."""
+        each = (judge(self.read, keyed.answer).coups for keyed in self.answers[:MOST_PEOPLE])
+        return not self.counted and any(coups[WRONG] or coups[FALSE] for coups in each)
+
+    @property
     def differences(self) -> list[str]:
         """What was counted of it otherwise than right, in words."""
         return [
@@ -192,15 +227,20 @@ class Judged:
         ]
 
 
-def judged(book: LogBook) -> list[Judged]:
-    """Return every coup that is asked for, with what people said of it and what comes of it."""
-    given, found = book.answers(), []
-    for read in book.asked(book.set):
-        answers = tuple(latest(given.get(read.key, ())))
+def judged(book: LogBook, terms: Terms, *, first: bool = False) -> list[Judged]:
+    """Return every coup that is asked for, with what people said of it and what comes of it.
+
+    With `first`, of everybody's first answers.
+    """
+    given, found, asked = book.answers(), [], book.asked(terms)
+    waiting = due(terms, asked, given)
+    for read in asked:
+        all_ = given.get(read.key, ())
+        answers = tuple(latest(replace(k, revision=0) for k in all_) if first else latest(all_))
         settled, answer = settle(answers)
-        due = is_due(book, book.set, read, answers)
-        counts = Counts() if answer is None or due else judge(read, answer)
-        found.append(Judged(read, answers, settled, answer, due, counts))
+        is_due = read.key in waiting
+        counts = Counts() if answer is None or is_due else judge(read, answer)
+        found.append(Judged(read, answers, settled, answer, is_due, counts))
     return found
 
 
@@ -216,6 +256,7 @@ class Keying:
         self._terms = terms
         self._mutex = threading.Lock()
         self._looked: dict[str, tuple[str, float]] = {}
+        self._offered: set[tuple[str, str]] = set()  # to whom, which coup
         self.waiting: Callable[[], Iterable[Mapping[str, str]]] = tuple
 
     def task(self, person: str, again: str = "") -> dict[str, Any]:
@@ -223,20 +264,23 @@ class Keying:
         with self._mutex:
             answers, asked = self._answers(), self._book.asked(self._terms)
             mine = [c.key for c in asked if person in (k.by for k in answers.get(c.key, ()))]
-            due = list(islice(self._due(person, asked, answers), 2))  # to show, and to fetch
+            waiting = due(self._terms, asked, answers)
+            next_ = [c for c in asked if c.key in waiting and self._is_for(person, c, mine)]
             read = next((c for c in asked if c.key == again and again in mine), None)
-            read = read or next(iter(due), None)
+            read = read or next(iter(next_), None)
+            # Only of what this person did: what others answered would tell what the reader read.
             facts: dict[str, Any] = {
                 "mine": mine[-MINE:],
                 "done": len(mine),
                 "all": len(asked),
-                "open": sum(self._is_due(coup, answers) for coup in asked),
+                "open": len(asked) - len(mine),
                 "incidents": list(INCIDENTS),
-                "ahead": next((c.key for c in due if c is not read), ""),
+                "ahead": next((c.key for c in next_ if c is not read), ""),
             }
             if read is None:
-                return {**facts, "coup": ""}
+                return {**facts, "coup": "", "complete": not waiting}
             self._looked[read.key] = person, time.monotonic()
+            self._offered.add((person, read.key))
             own = [k for k in latest(answers.get(read.key, ())) if k.by == person]
             return {
                 **facts,
@@ -249,12 +293,14 @@ class Keying:
     def detail(self, person: str, coup: str, text: str) -> str:
         """Return the answer as it is to stand in the log; ConfigurationError where it is none."""
         with self._mutex:
-            if coup not in {read.key for read in self._book.asked(self._terms)}:
+            answers, asked = self._answers(), self._book.asked(self._terms)
+            given = [each for each in answers.get(coup, ()) if each.by == person]
+            is_asked = given or (person, coup) in self._offered
+            if not is_asked and coup not in due(self._terms, asked, answers):
                 raise ConfigurationError(
-                    "this coup is not asked for; go on with the one that the page shows"
+                    "this coup is not asked of you; go on with the one that the page shows"
                 )
             self._looked.pop(coup, None)
-            given = [each for each in self._answers().get(coup, ()) if each.by == person]
             revision = max((each.revision for each in given), default=0) + 1
             return f"#{revision} {answer_text(read_answer(text))}"
 
@@ -279,16 +325,8 @@ class Keying:
                 answers.setdefault(one.coup, []).append(one)
         return answers
 
-    def _is_due(self, read: ReadCoup, answers: Mapping[str, Sequence[Keyed]]) -> bool:
-        return is_due(self._book, self._terms, read, latest(answers.get(read.key, ())))
-
-    def _due(
-        self, person: str, asked: Sequence[ReadCoup], answers: Mapping[str, Sequence[Keyed]]
-    ) -> Iterator[ReadCoup]:
-        """Yield what a person may be asked, in order."""
-        for read in asked:
-            who, when = self._looked.get(read.key, (person, 0.0))
-            is_theirs = who != person and time.monotonic() - when < LOOKED_AT_S
-            has_answered = any(each.by == person for each in answers.get(read.key, ()))
-            if not is_theirs and not has_answered and self._is_due(read, answers):
-                yield read
+    def _is_for(self, person: str, read: ReadCoup, mine: Sequence[str]) -> bool:
+        """Whether a coup that is due may be given to a person: it is not theirs, or another's."""
+        who, when = self._looked.get(read.key, (person, 0.0))
+        is_others = who != person and time.monotonic() - when < LOOKED_AT_S
+        return not is_others and read.key not in mine

@@ -33,6 +33,7 @@ from vision.game.commands import (
 )
 from vision.game.events import Event
 from vision.record.codec import EVENTS, event_from_json
+from vision.record.facts import IN_A_ROLE
 from vision.wire.commands import (
     COMMANDS,
     HOUSE_INPUTS,
@@ -209,6 +210,8 @@ class Gate:
         for who, user in ((key, signer), (by, speaker)):
             if role and role not in user.roles:
                 raise RefusedError(f"role: {who} may not speak as {role}")
+        if name == RECORD and (fault := _role_fault(fields, signer, speaker)):
+            raise RefusedError(f"role: {fault}")
 
     def _check_second(self, name: str, fields: Fields) -> None:
         """Check, where a second person is named, that it is another, who may and did sign."""
@@ -270,6 +273,19 @@ def _moment(fields: Fields) -> int:
         raise RefusedError("time: no moment of the calendar") from error
 
 
+def _role_fault(fields: Fields, signer: User, speaker: User) -> str:
+    """Return why a desk may not report that of a person, "" where it may.
+
+    Where nobody did it who is logged in, the desk speaks for itself.
+    """
+    allowed = next((roles for kind, roles in IN_A_ROLE.items() if kind == fields.get("kind")), None)
+    spoken = {fields.get("role")} if "by" in fields else set(signer.roles)
+    if allowed is None or allowed & spoken & {*signer.roles} & {*speaker.roles}:
+        return ""
+    who = " or ".join(sorted(allowed))
+    return f"{fields['kind']} is for {who}, and needs the role; the desk must have it too"
+
+
 def is_ordered(content: Mapping[str, Any]) -> bool:
     """Whether a record holds an order, or an event to which only an order can have given rise."""
     kind = EVENTS.get(str(content.get("event", {}).get("is")))
@@ -294,6 +310,11 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
             return "does not bear the signature of the key that counted then"
         event = event_from_json(content["event"])
         ordered = read_command(name, fields, event.at)
+        if name == RECORD and fields.get("kind") in IN_A_ROLE:
+            entry = session.register.entry_of(fields.get("by", fields["key"]))
+            fault = _role_fault(fields, user, User.model_validate_json(entry))
+            if fault or not user.may_act_for:
+                return f"is not for that person to give: {fault or 'it is no desk'}"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"is not one that can be signed ({error})"
     return "" if ordered == event else "is not what was done"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from vision.board.table_state import Update
 from vision.game.commands import SignIn, SignOut, TakeArchive
 from vision.game.fold.commands import PERMITTED
+from vision.record.facts import IN_A_ROLE, Fact
 from vision.wire.form import Payload
 from vision.wire.messages import snake
 
@@ -28,9 +29,9 @@ MAY_SEE: dict[str, frozenset[str]] = {
     "reports": frozenset((INSPECTOR, SURVEILLANCE)),
     "dealer": frozenset((DEALER, INSPECTOR)),
     "setup": frozenset((ENGINEER,)),
-    "accept": frozenset((INSPECTOR, SURVEILLANCE)),
+    "accept": IN_A_ROLE[Fact.COUP_KEYED],
 }
-MAY_ALLOW = frozenset((INSPECTOR,))  # that a bundle of an acceptance leaves the house
+MAY_ALLOW = IN_A_ROLE[Fact.BUNDLE_ALLOWED]  # that a bundle of an acceptance leaves the house
 HOME = {DEALER: "dealer", INSPECTOR: "desk", SURVEILLANCE: "desk", ENGINEER: "setup"}
 # Everything below a table's prefix but other people's orders.
 DESK_TOPICS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,34 +18,42 @@ from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import Report, write_report
 from vision.acceptance.tasks import Keying
 from vision.audit.continuity import audit_from
+from vision.audit.verify import demand_signature
 from vision.board.desk.acceptance import KeyingPages
-from vision.board.host.boards import Boards, address_of, with_broker
+from vision.board.host.boards import Boards, address_of, people_files, with_broker
 from vision.board.login.pages import LoginPages
+from vision.board.login.passwords import PasswordBook
 from vision.board.orders import Records
+from vision.board.rights import MAY_SEE
 from vision.commands import actions_of
-from vision.commands.printing.console import add_trust, trust_of, unbroken
+from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of, unbroken
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
 from vision.metrics.intervals import CONFIDENCE, at_most, needed
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.record.facts import Fact
 
+BELOW = 0.001  # share of wrong results to be shown to be less: what laboratories ask for
 SHARE = 0.2  # of coups that two people answer unless told otherwise: slips of one are then measured
 SECONDS = 5.0  # of a person for a coup, by which `plan` reckons
 COUPS_AN_HOUR = 80  # that a busy table deals
 DELIVER_S = 15.0  # at the end, for what was just answered: a reader takes it within a frame
 MOST_WRONG = 3  # wrong results for which `plan` says what could still be shown
 
+log = logging.getLogger(__name__)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     declare = actions_of(parser)
     plan = declare("plan", _plan, "print how many coups prove a bound")
-    plan.add_argument("--below", type=float, default=0.001, help="share of wrong results (0.001)")
+    words = "share of wrong results (%(default)s)"
+    plan.add_argument("--below", type=float, default=BELOW, help=words)
     plan.add_argument("--share", type=float, default=SHARE, help="answered by two (%(default)s)")
     opened = _of_a_log(declare("open", _open, "serve the page on which people answer"))
     opened.add_argument("--coups", type=int, metavar="N", help="how many, from the first (all)")
     opened.add_argument("--share", type=float, help=f"answered by two people ({SHARE})")
+    opened.add_argument("--below", type=float, help=f"share of wrong results to show ({BELOW})")
     opened.add_argument("--http-host", metavar="H", help="instead of [board] host")
     opened.add_argument("--http-port", type=int, metavar="P", help="(the one after [board] port)")
     words = "write films, stills and answers for developers, if an inspector allowed it"
@@ -95,8 +104,8 @@ def _open(args: argparse.Namespace) -> None:
             "log of a recording with --log"
         )
     config, book, pictures = _opened(args)
-    set_before = book.terms[-1][1] if book.terms else None
-    terms = _terms(args, set_before, pictures)
+    terms = _terms(args, book, pictures)
+    _warn_where_nobody_may_answer(config)
     with ExitStack() as closing:
         if args.log is not None:
             broker = closing.enter_context(EmbeddedBroker(0, 0))
@@ -108,7 +117,7 @@ def _open(args: argparse.Namespace) -> None:
         book_of, kept = Keying(book, pictures, terms), list[Records]()
 
         def only(login: LoginPages, records: Records) -> list[Route]:
-            if terms != set_before:
+            if not book.terms or terms != book.set:
                 records.fact(Fact.ACCEPTANCE_SET, table=config.table, detail=terms.text())
             kept.append(records)
             return KeyingPages(login, records, book_of, config.table).routes()
@@ -127,24 +136,50 @@ def _deliver(kept: list[Records]) -> None:
         time.sleep(0.1)
 
 
-def _terms(args: argparse.Namespace, before: Terms | None, pictures: Pictures) -> Terms:
+def _warn_where_nobody_may_answer(config: TableConfig) -> None:
+    users, passwords, _ = people_files(config)
+    book = PasswordBook(users, passwords)
+    if not any(MAY_SEE["accept"] & {*book.roles(name)} for name in book.users.users):
+        log.warning(
+            "nobody may answer: %s and %s have no inspector and no surveillance with a password; "
+            "shoe-reader users add makes one",
+            users,
+            passwords,
+        )
+
+
+def _terms(args: argparse.Namespace, book: LogBook, pictures: Pictures) -> Terms:
     films = ",".join(film.sha256[:12] for film in pictures.films)
-    before = before or Terms(0, SHARE)
+    before = book.set if book.terms else Terms(0, SHARE, "", BELOW)
     coups = before.coups if args.coups is None else args.coups
     share = before.share if args.share is None else args.share
-    if not 0 <= share <= 1 or coups < 0:
-        raise ConfigurationError("--share: from 0 to 1; --coups: a number, or 0 for all")
-    return Terms(coups, share, films)
+    below = before.below if args.below is None else args.below
+    if not 0 <= share <= 1 or coups < 0 or not 0 <= below < 1:
+        raise ConfigurationError(
+            "--share: from 0 to 1; --coups: a number, or 0 for all; --below: from 0 to 1"
+        )
+    terms = Terms(coups, share, films, below)
+    if book.keyed and before.grown(terms) != terms:
+        raise ConfigurationError(
+            f"{book.path}: people have answered, so what was set may grow, not shrink; set are "
+            f"{before.text()}: give no fewer --coups, no smaller --share, no easier --below, and "
+            "--film where there was one"
+        )
+    return terms
 
 
-def _report(args: argparse.Namespace) -> None:
+def _report(args: argparse.Namespace) -> int:
+    """Write the report; the exit code is NOT_PROVEN where the log does not prove its figures."""
     _, book, pictures = _opened(args)
     trust = trust_of(args)
     with unbroken(book.path):
         found, _ = audit_from(book.path, None, trust)
-    report = Report(book, found, trust)
+    if trust.keys:
+        demand_signature(found)
+    report = Report(book, found, trust, pictures.films)
     write_report(args.out, report, pictures)
     print(*report.headline(), f"{args.out / 'report.html'}, report.json", sep="\n")
+    return NOT_PROVEN if report.doubts() else 0
 
 
 def _export(args: argparse.Namespace) -> None:

@@ -23,7 +23,7 @@ from vision.audit.verify import (
     is_proven,
     words,
 )
-from vision.commands.printing.console import add_trust, trust_of, unbroken
+from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of, unbroken
 from vision.errors import ConfigurationError, OutsideError
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import (
@@ -40,7 +40,6 @@ from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso, message_line
 
 LOG_ITSELF = "-"  # of `replay --check`: the digests in the log
-NOT_PROVEN = 4  # exit code: nothing is wrong, but not all that should prove the log was verified
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

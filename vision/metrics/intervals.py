@@ -13,6 +13,11 @@ CONFIDENCE = 0.95  # of every interval: what readers of such figures expect unle
 MOST = 10**9  # coups: more than any house deals in a year; what would need more is not shown
 
 
+def decimals(width: float) -> int:
+    """Return how many decimals a number with an interval so wide is worth: one to three."""
+    return 1 if width >= 1 else 2 if width >= 0.1 else 3
+
+
 class Share(NamedTuple):
     """A count out of a number, with its interval by Clopper and Pearson (1934), 0 to 1."""
 
@@ -22,9 +27,10 @@ class Share(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        shown = f"{self.events} of {self.of}"
-        share = f" = {self.events / self.of:.2%}" if self.of else ""
-        return f"{shown}{share}, {self.low:.3%} to {self.high:.3%}"
+        digits = decimals(100 * (self.high - self.low))
+        share = f" = {self.events / self.of:.{digits}%}" if self.of else ""
+        interval = f"{self.low:.{digits}%} to {self.high:.{digits}%}"
+        return f"{self.events:,} of {self.of:,}{share}, {interval}"
 
 
 def share(count: int, of: int, confidence: float = CONFIDENCE) -> Share:
@@ -49,9 +55,12 @@ class Hourly(NamedTuple):
     high: float | None
 
     def __str__(self) -> str:
-        rate = f"{self.events / self.hours:.3f} an hour" if self.hours else "no hour was watched"
-        high = "" if self.high is None else f", {self.low:.3f} to {self.high:.3f}"
-        return f"{self.events} in {self.hours:.2f} h = {rate}{high}"
+        if not self.hours or self.high is None:
+            return f"{self.events}; no hour was watched"
+        digits = decimals(self.high - self.low)
+        rate = f"{self.events / self.hours:.{digits}f} an hour"
+        interval = f"{self.low:.{digits}f} to {self.high:.{digits}f}"
+        return f"{self.events} in {self.hours:.2f} h = {rate}, {interval}"
 
 
 def hourly(count: int, hours: float, confidence: float = CONFIDENCE) -> Hourly:

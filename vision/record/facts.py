@@ -112,6 +112,12 @@ OF_THE_READER = frozenset(
     )
 )  # fmt: skip
 REPORTED_BY_DESKS = frozenset(Fact) - OF_THE_READER
+# In which roles people may do what a desk reports of them, where not whoever is logged in may.
+IN_A_ROLE = {
+    Fact.ACCEPTANCE_SET: frozenset(("inspector", "surveillance")),
+    Fact.COUP_KEYED: frozenset(("inspector", "surveillance")),
+    Fact.BUNDLE_ALLOWED: frozenset(("inspector",)),
+}
 
 
 @dataclass(frozen=True, slots=True)

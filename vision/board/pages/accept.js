@@ -97,9 +97,9 @@ async function load(again = "") {
 
 // Nothing is due: say so, and ask again, for a third answer may be needed later.
 function rest() {
-  setText("none-words", word(task.open ? "accept.rest" : "accept.complete"));
-  setText("none-more", task.open ? word("accept.others", { n: task.open }) : word("accept.report", { command: COMMAND }));
-  $("allow").hidden = me.role !== "inspector" || Boolean(task.open);
+  setText("none-words", word(task.complete ? "accept.complete" : "accept.rest"));
+  setText("none-more", task.complete ? word("accept.report", { command: COMMAND }) : word("accept.others"));
+  $("allow").hidden = me.role !== "inspector" || !task.complete;
   setTimeout(() => { if (!$("none").hidden) load(); }, AGAIN_MS);
 }
 

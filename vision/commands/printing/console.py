@@ -31,6 +31,7 @@ from vision.wire.session import Step
 
 log = logging.getLogger(__name__)
 
+NOT_PROVEN = 4  # exit code: nothing is wrong, but not all that should prove a log was verified
 PROGRESS_EVERY_S = 0.25  # seconds; faster than people read only costs time
 
 

@@ -45,6 +45,7 @@ from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
+from vision.sight.quality.table_fit import TableFit
 from vision.sight.quality.view import ViewCheck, ViewLimits
 from vision.sight.reading.faces import FaceReader
 
@@ -129,7 +130,8 @@ class SightPipeline:
         self._view_check = ViewCheck(view, view_limits)
         self._position = CameraPosition(view, position_limits, layout_of(config))
         self._trend = ReadingTrend(trend_limits)
-        # Why nothing can be seen, from the picture and from the camera's position.
+        self._fit = TableFit(view, rules.deal_order, models.classifier)
+        # Why nothing can be seen or believed: the picture, the camera's position, the table file.
         self.blind: dict[str, str | None] = {}
         self._fresh_looks: list[Look] = []
         self._fresh_events: list[Event] = []
@@ -150,12 +152,14 @@ class SightPipeline:
         """
         self._follower.change_shoe(table.next_order, read_cards(table), past=bool(past))
         self._trend.begin_shoe()
+        self._fit.begin_shoe()
 
     def restore(self, table: Table, at: int) -> None:
         """Continue the shoe of the log, with the cards that lay on the table when it ended."""
         burn = BURN_SAID if table.shoe.burning else BURN_SEEN
         self._follower.begin_shoe(table.next_order, read_cards(table), burn=burn)
         self._follower.restore(at, table.shoe.sight, resumed(table))
+        self._fit.begin_shoe(table.shoe.sight)
 
     def see(self, frame: Frame) -> tuple[Event, ...]:
         """Return the events of a frame; ConfigurationError if it has not the calibrated size."""
@@ -168,7 +172,7 @@ class SightPipeline:
         # With the mouth, for which the colours are converted anyway.
         check = self._gate.sudden or (mouth_due and frame.at >= self._next_check_at)
         poor = self._check(frame, moving=moving) if check else ()
-        if self._view_check.unseen or any(self.blind.values()):
+        if self._view_check.unseen or self._view_check.blind or self._position.blind:
             self._follower.miss()
             return poor
         if self._gate.sudden and not unseen_before:
@@ -179,18 +183,22 @@ class SightPipeline:
         if sight is None and not mouth_due:
             return poor
         seen = self._follower.see(frame.at, self._mouth_values, sight, still_at=self._gate.still_at)
+        if sight is not None:
+            self._fit.look(frame.at, frame.image, sight.places, sight.boxes)
+        believed = self._fit.take(frame.at, self._follower.out, seen)
+        self.blind["table file"] = self._fit.reason
         self._fresh_looks += self._follower.looks
-        self._fresh_events += seen
+        self._fresh_events += believed
         if self._keeps_view and sight is not None:
-            self.view = self._drawn(frame.at, sight, seen)
-        return (*poor, *seen)
+            self.view = self._drawn(frame.at, sight, believed)
+        return (*poor, *believed)
 
     def _check(self, frame: Frame, *, moving: bool) -> tuple[Event, ...]:
         """Return the events of how well the table is seen, and its cards are read."""
         self._next_check_at = frame.at + CHECK_EVERY_MS
         view = self._view_check.look(frame)
         position = () if moving else self._position.look(frame)
-        self.blind = {"picture": self._view_check.blind, "position": self._position.blind}
+        self.blind |= {"picture": self._view_check.blind, "position": self._position.blind}
         self._trend.add_looks(self._fresh_looks)
         trend = self._trend.update(self._fresh_events, frame.at)
         self._fresh_looks.clear()

@@ -146,6 +146,7 @@ class Follower:
         self._aside = AsideEvidence()
         self.looks: tuple[Look, ...] = ()
         self._shown: tuple[PlaceLook, ...] = ()
+        self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
         self._at: int | None = None
         self._missed = False  # nothing was seen for a time since the last picture
         self.begin_shoe(1, (), burn=BURN_SEEN)
@@ -426,6 +427,7 @@ class Follower:
         waits = shares[Lip.REST] + shares[Lip.EMERGING] + shares[Lip.PARTLY]
         if self._exposure.look(mouth, at, waits=waits):
             yield Noticed(at, "EXPOSED_IN_SHOE")
+        self.out = shares[Lip.WHOLLY] + shares[Lip.CLEAR] + shares[Lip.LINGERS]
         cut = shares[Lip.CUT]
         if self._cut.look(mouth, passes=cut, next_out=1 - waits - cut):
             yield CutCardOut(at)

@@ -1,0 +1,206 @@
+"""A view that is wrong is said to be, and meanwhile nothing of a coup is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.sight.film import table_view
+from vision.game.cards import Card, parse_cards
+from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard, Slot
+from vision.game.tableau import DEAL_ORDER
+from vision.sight.detection.classifier import FACES, Look
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.places import PlaceLook
+from vision.sight.geometry.plane import Image, Points, Pose, TableView
+from vision.sight.quality.table_fit import HANDS, MIRROR, MOUTH, UNREAD, TableFit
+
+REST, WHOLLY = 0.0, 1.0  # how likely a card is wholly out
+VIEW = table_view()
+ACE = parse_cards("As")[0]
+CARD_MS, COUP_MS = 2_000, 20_000
+IMAGE = np.zeros((8, 8, 3), np.uint8)
+EXCHANGED = (Slot.BANCO_1, Slot.PUNTO_1, Slot.BANCO_2, Slot.PUNTO_2)
+
+
+def sure(_image: Image, quads: Sequence[Points]) -> Iterator[Look]:
+    """Read the first of two pictures of a card surely, the mirrored one not."""
+    return (look_of(share) for share in (0.99, 0.3)[: len(quads)])
+
+
+def surer_mirrored(_image: Image, quads: Sequence[Points]) -> Iterator[Look]:
+    """Read the mirrored one of two pictures of a card more surely."""
+    return (look_of(share) for share in (0.6, 0.99)[: len(quads)])
+
+
+def look_of(share: float) -> Look:
+    """Return a look that gives one face that probability."""
+    shares = np.full(FACES, (1 - share) / (FACES - 1), np.float32)
+    shares[0] = share
+    return Look(np.log(shares), readable=1.0)
+
+
+def fit_of(view: TableView = VIEW) -> TableFit:
+    """Return a check of a view that nothing has spoken against."""
+    return TableFit(view, DEAL_ORDER, sure)
+
+
+def coup(
+    fit: TableFit,
+    number: int,
+    slots: Sequence[Slot] = DEAL_ORDER,
+    *,
+    drawn: bool = True,
+    card: Card | None = ACE,
+) -> list[tuple[Event, ...]]:
+    """Deal a coup into those slots; return what is reported as each card lies.
+
+    `drawn`: the mouth shows each card; `card` is what all read as, `None`: declined.
+    """
+    begin, reported = number * COUP_MS, []
+    cards: tuple[SeenCard, ...] = ()
+    for index, slot in enumerate(slots):
+        at = begin + index * CARD_MS
+        order = 4 * number + index
+        cards += (SeenCard(order, at, Life.OUT),)
+        out = CoupSeen(at, number, cards)
+        found = [*fit.take(at, WHOLLY if drawn else REST, [out])]
+        lying = SeenCard(order, at, Life.LYING, slot, card=card, declined=card is None)
+        cards = (*cards[:-1], lying)
+        found += fit.take(at + 800, REST, [CoupSeen(at + 800, number, cards)])
+        reported.append(tuple(found))
+    return reported
+
+
+def lies(fit: TableFit, times: float = 1.0, looks: int = 30) -> None:
+    """Show a card in a slot, so many times as large as the table file says."""
+    middle = VIEW.slots[Slot.PUNTO_1].mean(axis=0)
+    card = replace(VIEW, card_mm=(63.0 * times, 88.0 * times))
+    box = Detection(card.quad_px(Pose(float(middle[0]), float(middle[1]), 90.0)), Kind.FACE, 0.9)
+    shown = PlaceLook(0, box, 0.0, moves=False)
+    for index in range(looks):
+        fit.look(index * 500, IMAGE, [shown], [box])
+    fit.take(looks * 500, REST, [])
+
+
+def test_right_view_is_believed_from_the_second_card_on() -> None:
+    """A card that was seen to leave and lies where it is due is not enough, two are."""
+    first, second, third, _ = coup(fit_of(), 1)
+    assert first == ()
+    assert [event.cards[-1].slot for event in second if isinstance(event, CoupSeen)] == [
+        Slot.BANCO_1
+    ]
+    assert len(third) == 2
+
+
+def test_exchanged_hands_are_said_after_two_coups_and_nothing_before() -> None:
+    """Neither coup is reported, and the reason asks for what is to be put right."""
+    fit = fit_of()
+    assert not any(coup(fit, 1, EXCHANGED))
+    assert fit.reason is None
+    assert not any(coup(fit, 2, EXCHANGED))
+    assert fit.reason == HANDS
+
+
+def test_one_coup_in_the_wrong_order_is_reported_once_the_next_begins_right() -> None:
+    """A dealer's mistake in the first coup of a run is not lost."""
+    fit = fit_of()
+    assert not any(coup(fit, 1, EXCHANGED))
+    reported = [event for events in coup(fit, 2) for event in events]
+    assert isinstance(reported[0], CoupSeen)
+    assert [card.slot for card in reported[0].cards] == list(EXCHANGED)
+    assert fit.reason is None
+
+
+def test_mistake_of_a_later_coup_is_reported_at_once() -> None:
+    """Once the view is believed, hands that are exchanged once are the dealer's doing."""
+    fit = fit_of()
+    coup(fit, 1)
+    assert all(coup(fit, 2, EXCHANGED))
+    assert not any(coup(fit, 3, EXCHANGED))
+    assert fit.reason == HANDS
+
+
+def test_coups_are_counted_on_where_the_view_is_right_again() -> None:
+    """What was dealt meanwhile is not reported, and the next coup has the next number."""
+    fit = fit_of()
+    coup(fit, 1)
+    for number in (2, 3, 4):
+        coup(fit, number, EXCHANGED)
+    assert fit.reason == HANDS
+    reported = [event for events in coup(fit, 5) for event in events]
+    assert fit.reason is None
+    assert {event.coup for event in reported if isinstance(event, CoupSeen)} == {3}
+
+
+def test_cards_that_nobody_saw_leave_are_the_fault_of_the_mouth() -> None:
+    """Eight cards come to lie, and the mouth showed none."""
+    fit = fit_of()
+    assert not any(coup(fit, 1, drawn=False))
+    assert not any(coup(fit, 2, drawn=False))
+    assert fit.reason == MOUTH
+    coup(fit, 3)
+    coup(fit, 4)
+    assert fit.reason is None
+
+
+def test_single_card_that_the_mouth_missed_holds_nothing_back() -> None:
+    """The mouth may miss a card."""
+    fit = fit_of()
+    coup(fit, 1)
+    assert all(coup(fit, 2, DEAL_ORDER[:1], drawn=False))
+
+
+def test_what_is_noticed_waits_with_the_coups() -> None:
+    """A face in the mouth may be a face on the table, until the view is believed."""
+    fit = fit_of()
+    exposed = Noticed(0, "EXPOSED_IN_SHOE")
+    assert fit.take(0, REST, [exposed]) == ()
+    _, second, _, _ = coup(fit, 1)
+    assert isinstance(second[0], Noticed)
+    assert second[0].code == "EXPOSED_IN_SHOE"
+
+
+def test_nothing_read_of_two_coups_is_a_reason() -> None:
+    """Until a face is read, what is declined is reported neither."""
+    fit = fit_of()
+    assert not any(events for events in coup(fit, 1, card=None))
+    coup(fit, 2, card=None)
+    assert fit.reason == UNREAD
+
+
+def test_unread_cards_are_reported_where_others_are_read() -> None:
+    """A view in which a face was read is not doubted for faces that are not."""
+    fit = fit_of()
+    coup(fit, 1)
+    assert all(coup(fit, 2, card=None))
+    assert all(coup(fit, 3, card=None))
+
+
+@pytest.mark.parametrize("times", [0.6, 1.6])
+def test_cards_of_no_size_that_a_card_has_are_a_reason(times: float) -> None:
+    """The reason says how large they look; cards of the right size end it."""
+    fit = fit_of()
+    lies(fit, times)
+    assert fit.reason is not None
+    assert f"{times:.2f} times" in fit.reason
+    lies(fit, looks=60)
+    assert fit.reason is None
+
+
+def test_mirrored_picture_is_a_reason() -> None:
+    """Faces that read more surely in a mirror are in mirror image."""
+    fit = TableFit(VIEW, DEAL_ORDER, surer_mirrored)
+    lies(fit)
+    assert fit.reason == MIRROR
+
+
+def test_slots_on_one_another_are_a_reason_from_the_beginning() -> None:
+    """No card says so, the table file does."""
+    slots = {**VIEW.slots, Slot.PUNTO_2: VIEW.slots[Slot.PUNTO_1]}
+    fit = fit_of(replace(VIEW, slots=slots))
+    assert fit.reason == "Punto 1 lies on Punto 2: place the slots again"
+    assert not any(coup(fit, 1))

@@ -1,0 +1,234 @@
+"""Check by what the cards do that the table file fits what the camera shows.
+
+Cards leave the mouth and come to lie in the slots, in the order of the house, as large as cards
+are, and their faces are not in mirror image. Where they do otherwise it is the view that is wrong,
+not the dealer. So nothing but a first card out is reported before one card was seen to leave and
+to lie where it was due; and what goes against the view later is held back. One coup may be a
+dealer's mistake, which is then reported a coup late. Two are not: then the reader is blind, for a
+reason that names the cure, until the cards do what they should, and what was held back is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import cv2
+import numpy as np
+
+from vision.game.events import CoupSeen, Event, Slot
+from vision.sight.detection.classifier import LEAST_READABLE, Look
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.places import COVERED, STRONG, SURE, PlaceLook, is_outside
+from vision.sight.geometry.plane import Image, Points, TableView, overlap
+
+# How many times as large as the table file says cards may look before nothing is believed: no card
+# is so far from another in size. What reading needs is narrower, and a warning.
+LEAST_SIZE, MOST_SIZE = 0.65, 1.5
+# Over how many boxes of cards that lie still size is taken, and from how many on: a card gives some
+# twenty, each within 4 %. Fewer let one bad box make the reader blind.
+BOXES, LEAST_BOXES = 60, 12
+# Cards that two coups have at least: after so many a sign is no accident.
+CARDS = 8
+# Of that many cards laid last, so many or fewer were seen to leave: the mouth is elsewhere. From
+# the second number on it is not. Closer, and one lucky passage changes the verdict.
+FEW_DRAWN, ENOUGH_DRAWN = 2, 5
+# So many cards in a row that nobody saw leave are held back, once the view was believed.
+UNDRAWN = 4
+# A card that came to lie was seen to leave where the mouth showed one so long before, ms. Shorter,
+# and cards that are held before they are laid count as not seen; longer, and a hand that passed
+# counts as a draw.
+DRAWN_MS = 6000
+OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far below the even chance
+# So many of the first four cards of one coup, seen to leave and laid where they were due, make the
+# view believed. One may be chance; more delay the first coup of a run.
+BELIEVED = 2
+# Looks at faces over which it is judged whether they are in mirror image, and by how much surer (0
+# to 1) they are then: on films right pictures gave -0.2 and less, mirrored ones 0.15 and more.
+MIRROR_LOOKS, MIRRORED = 12, 0.05
+# Looks, so many ms apart, in which two faces or more lay outside the slots and none inside, beyond
+# those with faces inside: ten seconds, as long as the layouts of two coups lie. Fewer, and a burn
+# that is spread on the layout makes the reader blind.
+OUTSIDE_LOOKS, LOOK_EVERY_MS = 20, 500
+MOST_OVERLAP = 0.4  # of what two slots cover (0 to 1); neighbours that touch share 0.1 at most
+
+SIZE = "cards look {0:.2f} times as large as the table file says: measure the table again"
+MIRROR = "the picture is in mirror image: switch that off at the camera"
+ELSEWHERE = "is the picture upside down? Cards lie beside the slots: measure the table again"
+MOUTH = "is the mouth where cards come out? They come to lie, and none was seen to leave the shoe"
+HANDS = "are Punto and Banco exchanged? Each coup begins with the other hand"
+UNREAD = "nothing is read of the cards that lie: look at light, lens and the size of cards"
+OVERLAP = "{0} lies on {1}: place the slots again"
+
+
+class TableFit:
+    """Says why the view cannot be believed, and holds back what sight says meanwhile."""
+
+    def __init__(
+        self,
+        view: TableView,
+        deal_order: Sequence[Slot],
+        classify: Callable[[Image, Sequence[Points]], Iterable[Look]],
+    ) -> None:
+        """Watch a view of a house that deals the first four cards in that order."""
+        self._view, self._deal_order, self._classify = view, deal_order, classify
+        # Why nothing can be believed, or `None`.
+        self.reason = self._overlap = overlapping(view)
+        self._sizes: deque[float] = deque(maxlen=BOXES)
+        self._mirrored: deque[float] = deque(maxlen=MIRROR_LOOKS)
+        self._outside, self._next_look_at = 0, 0
+        self._is_out = False  # whether the mouth shows a card wholly out
+        self._draws: deque[int] = deque(maxlen=CARDS)  # when one came out, ms
+        self._drawn: deque[bool] = deque(maxlen=CARDS)  # whether each card laid was seen to leave
+        self._declined: set[tuple[int, int]] | None = set()  # `None` once a face was read
+        self._believed = False
+        self.begin_shoe()
+
+    def begin_shoe(self, coup: int = 0) -> None:
+        """Begin a run of coups; those up to that one were reported before and go on."""
+        self._held: list[Event] = []
+        self._reported = {number: number for number in range(1, coup + 1)}
+        self._cards: dict[tuple[int, int], bool] = {}  # by coup and number: laid; seen to leave
+        self._hands: dict[int, list[bool]] = {}  # of first cards: as due?
+
+    # --- what pictures show ----------------------------------------------------------------------
+
+    def look(
+        self, at: int, image: Image, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
+    ) -> None:
+        """Take what the slots show and all boxes (px) of a picture, at a time in ms."""
+        lying = [look.box for look in shown if _is_clear(look) and look.box is not None]
+        self._sizes.extend(self._size(box) for box in lying)
+        if at < self._next_look_at:
+            return
+        self._next_look_at = at + LOOK_EVERY_MS
+        faces = [box for box in lying if box.kind is Kind.FACE]
+        if faces:
+            self._compare_mirrored(image, faces[-1])
+        middles = (
+            np.asarray(self._view.homography.to_mm(box.quad).mean(axis=0), np.float32)
+            for box in boxes
+            if box.kind is Kind.FACE and box.score >= SURE
+        )
+        beside = sum(is_outside(self._view, middle) for middle in middles)
+        self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
+        self._outside = min(max(self._outside, 0), 2 * OUTSIDE_LOOKS)
+
+    def _size(self, box: Detection) -> float:
+        width, height = self._view.card_mm
+        area = abs(cv2.contourArea(self._view.homography.to_mm(box.quad)))
+        return float(np.sqrt(area / (width * height)))
+
+    def _compare_mirrored(self, image: Image, box: Detection) -> None:
+        quad = self._view.quad_px(self._view.locate(box.quad)[0])
+        there, mirrored = self._classify(image, [quad, quad[[1, 0, 3, 2]]])
+        if max(there.readable, mirrored.readable) >= LEAST_READABLE:
+            sure, surer = (float(np.exp(look.log_p.max())) for look in (there, mirrored))
+            self._mirrored.append(surer - sure)
+
+    # --- what sight says -------------------------------------------------------------------------
+
+    def take(self, at: int, out: float, events: Iterable[Event]) -> tuple[Event, ...]:
+        """Return what is to be reported at a time, ms.
+
+        `out` is how likely (0 to 1) the mouth shows a card wholly out, `events` are what sight
+        says.
+        """
+        was_out, self._is_out = self._is_out, out > (1 - OUT if self._is_out else OUT)
+        if self._is_out and not was_out:
+            self._draws.append(at)
+        for event in events:
+            if isinstance(event, CoupSeen):
+                self._note(at, event)
+                self._held = [held for held in self._held if not _is_of(held, event.coup)]
+            self._held.append(event)
+        before, self.reason = self.reason, self._why()
+        if self.reason is not None:
+            self._held, self._believed = [], False
+        if self.reason is not None or before is not None or self._is_suspect():
+            return ()
+        held, self._held = self._held, []
+        return tuple(self._report(at, event) for event in held)
+
+    def _report(self, at: int, event: Event) -> Event:
+        """Return an event as it is reported: coups that were dropped are not counted."""
+        if not isinstance(event, CoupSeen):
+            return replace(event, at=at)
+        number = self._reported.setdefault(event.coup, max(self._reported.values(), default=0) + 1)
+        return replace(event, at=at, coup=number)
+
+    def _note(self, at: int, event: CoupSeen) -> None:
+        """Take where the cards of a coup lie, in which order they came and which are unread."""
+        for number, card in enumerate(event.cards):
+            if card.slot is not None and (event.coup, number) not in self._cards:
+                drawn = self._cards[event.coup, number] = self._was_drawn(at)
+                self._drawn.append(drawn)
+            if card.card is not None:
+                self._declined = None
+            elif card.declined and self._declined is not None:
+                self._declined.add((event.coup, number))
+        hands = [
+            card.slot.is_punto is due.is_punto
+            for card, due in zip(event.cards, self._deal_order, strict=False)
+            if card.slot is not None
+        ]
+        self._hands[event.coup] = hands
+        seen = sum(self._cards.get((event.coup, number), False) for number in range(len(hands)))
+        if all(hands) and seen >= BELIEVED:
+            self._believed = True
+
+    def _was_drawn(self, at: int) -> bool:
+        """Whether a card was seen to leave that did not come to lie before this one."""
+        while self._draws:
+            if at - self._draws.popleft() <= DRAWN_MS:
+                return True
+        return False
+
+    def _why(self) -> str | None:
+        """Return why the view cannot be believed, or `None`."""
+        size = float(np.median(self._sizes)) if len(self._sizes) >= LEAST_BOXES else 1.0
+        is_mirrored = len(self._mirrored) == MIRROR_LOOKS and self._seems_mirrored
+        outside = 1 if self.reason == ELSEWHERE else OUTSIDE_LOOKS
+        drawn = ENOUGH_DRAWN if self.reason == MOUTH else FEW_DRAWN + 1
+        last = [hands for hands in self._hands.values() if hands][-2:]
+        signs = {
+            SIZE.format(size): not LEAST_SIZE <= size <= MOST_SIZE,
+            MIRROR: is_mirrored,
+            ELSEWHERE: self._outside >= outside,
+            MOUTH: len(self._drawn) == CARDS and sum(self._drawn) < drawn,
+            HANDS: len(last) > 1 and all(len(hands) > 1 and not any(hands) for hands in last),
+            UNREAD: len(self._declined or ()) >= CARDS,
+        }
+        return self._overlap or next((words for words, holds in signs.items() if holds), None)
+
+    @property
+    def _seems_mirrored(self) -> bool:
+        return bool(self._mirrored) and float(np.mean(self._mirrored)) > MIRRORED
+
+    def _is_suspect(self) -> bool:
+        """Whether what sight says is held back until more is known."""
+        *_, before, now = ([True], [True], *self._hands.values())
+        exchanged = bool(before) and not any(before) and not any(now)
+        undrawn = not any([*self._drawn][-UNDRAWN:]) and len(self._drawn) >= UNDRAWN
+        believed = self._believed and not self._seems_mirrored and not self._declined
+        return not believed or exchanged or undrawn
+
+
+def _is_of(event: Event, coup: int) -> bool:
+    return isinstance(event, CoupSeen) and event.coup == coup
+
+
+def _is_clear(look: PlaceLook) -> bool:
+    """Whether a card lies in a slot at rest, in sight and surely."""
+    box = look.box
+    return box is not None and box.score >= STRONG and not look.moves and look.covered <= COVERED
+
+
+def overlapping(view: TableView) -> str | None:
+    """Return in words which slots lie on one another, `None` where none do."""
+    for (one, area), (other, its) in combinations(view.slots.items(), 2):
+        if overlap(area, its) > MOST_OVERLAP:
+            return OVERLAP.format(one.title, other.title)
+    return None

@@ -13,7 +13,7 @@ from tests.sight.film import PLACES, Eye, Prop, Stage
 from vision.app.pipeline import SightPipeline, rules_of
 from vision.camera.decoding import Planes
 from vision.config.table import TableConfig
-from vision.game.events import CoupSeen, Event, Noticed
+from vision.game.events import Event, Noticed
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind, Window

@@ -142,3 +142,30 @@ def test_template_is_dragged_by_its_corners_and_then_is_one_no_more(workshop: Wo
     assert np.allclose(after.plane().to_px(before.table_mm), corners, atol=0.2)
     assert np.allclose(after.slots_mm[Slot.PUNTO_1], before.slots_mm[Slot.PUNTO_1], atol=0.2)
     assert "LAYOUT" not in workshop.client.get(f"{API}places").json()["places"]
+
+
+def test_house_rules_are_chosen_on_the_page(workshop: Workshop) -> None:
+    """Which sheet, how it is dealt and what guests are shown: written, recorded, read back."""
+    rules = workshop.client.get(f"{API}house").json()
+    assert rules["profiles"]["commission"].startswith("Baccarat with commission: 8 decks")
+    chosen = {"profile": "commission", "dealing": "face-down", "least": 10, "currency": "EUR"}
+    assert workshop.client.post(f"{API}house", json=chosen).json()["asked"]
+    config = load(workshop.file)
+    assert (config.profile, config.dealing) == ("commission", "face-down")
+    assert (config.wagers.least, config.wagers.greatest, config.wagers.currency) == (
+        10,
+        None,
+        "EUR",
+    )
+    wait_for(lambda: workshop.facts("table_file_changed"))
+    assert workshop.facts("table_file_changed") == [("Di", str(workshop.file), "house rules")]
+
+
+def test_house_rules_that_cannot_be_are_refused(workshop: Workshop) -> None:
+    """The file stays as it was, and the reason names the key."""
+    before = sha256(workshop.file)
+    wrong = {"profile": "commission", "dealing": "face-up", "least": 10, "greatest": 5}
+    answer = workshop.client.post(f"{API}house", json=wrong)
+    assert answer.status_code == 400
+    assert "greatest: is 5, less than least" in answer.json()["why"]
+    assert sha256(workshop.file) == before

@@ -20,11 +20,12 @@ def test_odds_of_one_profile(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Per bet made counts every bet" in out
 
 
-def test_odds_of_all_profiles(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a name every packaged profile is told."""
+def test_odds_without_a_profile_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each, with what tells it from the others."""
     assert main(["odds"]) == 0
-    out = capsys.readouterr().out
-    assert all(f"{name}: " in out for name in profile_names())
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(profile_names())
+    assert "Baccarat with commission: 8 decks; Banco 1-1 less 5 %, Egalite 8-1" in lines[0]
 
 
 def test_odds_of_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,9 +48,10 @@ def test_odds_published(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "told"),
     [
         (["nosuch"], "there is no profile 'nosuch': choose one of"),
-        (["--decks", "0"], "--decks: is 0; write a whole number from 1 to 12"),
-        (["--decks", "13"], "--decks: is 13; write"),
-        (["--gone", "1x"], "--gone: '1x' is not a card"),
+        (["--markdown"], "odds: of which profile? shoe-reader odds lists them"),
+        (["commission", "--decks", "0"], "--decks: is 0; write a whole number from 1 to 12"),
+        (["commission", "--decks", "13"], "--decks: is 13; write"),
+        (["commission", "--gone", "1x"], "--gone: '1x' is not a card"),
         (["commission", "--decks", "1", "--gone", "As As"], "--gone: 2 copies of As have gone"),
     ],
 )

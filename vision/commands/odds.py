@@ -14,7 +14,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 from vision.commands.printing.console import TextTable
-from vision.config.profiles import DEFAULT, load_profile, profile_names
+from vision.config.profiles import DEFAULT, in_a_line, load_profile, profile_names
 from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
 from vision.game.explain import LaidCard, dealt_in_order, dealt_to_hands, tableau_rows
@@ -42,7 +42,7 @@ CONVENTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `odds` takes."""
-    words = "a packaged profile or the path of a .toml file; none: all packaged ones"
+    words = "a packaged profile or the path of a .toml file; none: the packaged ones are listed"
     parser.add_argument("profile", nargs="*", help=words)
     parser.add_argument("--decks", type=int, help="another number of decks than the profile's")
     words = 'cards that have left the shoe, as in "As Td 9h" (back office only)'
@@ -60,8 +60,13 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.decks is not None and not 1 <= args.decks <= 12:
         raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
-    names = args.profile or profile_names()
-    print("\n\n".join(_odds_of(load_profile(name), args) for name in names))
+    if not args.profile:
+        if args.decks or args.gone or args.markdown:
+            raise ConfigurationError("odds: of which profile? shoe-reader odds lists them")
+        for name in profile_names():
+            print(f"{name:<18} {in_a_line(load_profile(name))}")
+        return
+    print("\n\n".join(_odds_of(load_profile(name), args) for name in args.profile))
 
 
 def _odds_of(profile: Profile, args: argparse.Namespace) -> str:

@@ -16,6 +16,7 @@ import tomlkit
 from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
+from tomlkit.toml_document import TOMLDocument
 
 from vision.config.errors import explain
 from vision.config.table import CameraSection, load
@@ -56,9 +57,9 @@ class TableFile:
         return tomlkit.dumps(self._text) != self._before
 
     def section(self, name: str) -> dict[str, Any]:
-        """Return the plain values of a section, {} where the file has no such section."""
-        found = self._text.get(name, {})
-        return dict(found.unwrap()) if isinstance(found, Table) else {}
+        """Return the plain values of a section, {} where the file has none; "": of the file."""
+        found = self._text.get(name, {}) if name else self._text
+        return dict(found.unwrap()) if isinstance(found, Table | TOMLDocument) else {}
 
     def camera(self, *, source: str) -> CameraSection:
         """Return the camera, of that source where the file names none.
@@ -72,10 +73,12 @@ class TableFile:
             raise ConfigurationError(explain(self.path, error, CameraSection)) from error
 
     def change(self, name: str, values: Mapping[str, Any]) -> None:
-        """Set keys of a section; a key whose value is `None` is removed."""
+        """Set keys of a section, "" for those of none; a key whose value is `None` is removed."""
+        if not name:
+            return _change(self._text, values)
         if not isinstance(self._text.get(name), Table):
             self._text[name] = tomlkit.table()
-        _change(cast(Table, self._text[name]), values)
+        return _change(cast(Table, self._text[name]), values)
 
     def write(self, path: Path | None = None) -> Path | None:
         """Check and write the file; return where the old file is kept, if there was one.
@@ -115,7 +118,7 @@ def plane_section(plane: Homography, size: tuple[int, int]) -> dict[str, Any]:
     }
 
 
-def _change(table: Table, values: Mapping[str, Any]) -> None:
+def _change(table: Table | TOMLDocument, values: Mapping[str, Any]) -> None:
     for key, value in values.items():
         if value is None:
             table.pop(key, None)

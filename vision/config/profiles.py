@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from vision.config.errors import explain, refusal
+from vision.config.fields import Section
 from vision.errors import ConfigurationError
 from vision.files import text_of
 from vision.game.events import Slot
@@ -50,6 +51,36 @@ def profile_names() -> tuple[str, ...]:
     """Return the names of the packaged profiles, sorted."""
     found = (files("vision.game") / "profiles").iterdir()
     return tuple(sorted(f.name[: -len(SUFFIX)] for f in found if f.name.endswith(SUFFIX)))
+
+
+def in_a_line(profile: Profile) -> str:
+    """Return what tells a profile from the others: title, decks, and what it pays on what."""
+    egalites = sum(offer.bet in EGALITES for offer in profile.betting.offers)
+    paid = [
+        f"{offer.name} {offer.terms}"
+        for offer in profile.betting.offers
+        if offer.bet is not Bet.PUNTO and offer.bet not in EGALITES
+    ]
+    paid += ["individual Egalites"] if egalites else []
+    paid += ["Double Chance"] if profile.betting.double_chance else []
+    return f"{profile.title}: {profile.rules.decks} decks; {', '.join(paid)}"
+
+
+class WagersSection(Section):
+    """The least and the greatest wager that boards show to guests, and their currency.
+
+    They stand for each wager for which the profile has no limits; what nobody set is not shown.
+    """
+
+    least: float | None = Field(default=None, gt=0, le=1e9)
+    greatest: float | None = Field(default=None, gt=0, le=1e9)
+    currency: str = Field(default="", max_length=8)
+
+    @model_validator(mode="after")
+    def _limits_are_in_order(self) -> WagersSection:
+        if self.least and self.greatest and self.greatest < self.least:
+            raise refusal(f"greatest: is {self.greatest:g}, less than least; exchange them")
+        return self
 
 
 def sheet_findings(number: int) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from vision.config.fields import (
     Slots,
     TopicLevel,
 )
-from vision.config.profiles import DEFAULT
+from vision.config.profiles import DEFAULT, WagersSection
 from vision.errors import ConfigurationError
 from vision.files import text_of
 from vision.secrets import has_password, shown
@@ -417,6 +417,7 @@ class TableConfig(Section):
     table: TopicLevel
     profile: ProfileName = DEFAULT
     dealing: Literal["face-up", "face-down", "punto-first"] = "face-up"
+    wagers: WagersSection = WagersSection()
     camera: CameraSection
     view: ViewSection
     models: ModelsSection = ModelsSection()

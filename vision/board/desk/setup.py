@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 from starlette.requests import Request
@@ -23,6 +24,10 @@ from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Looks, Session
 from vision.board.rights import MAY_SEE
 from vision.board.web import RefusalError
+from vision.config.editor import TableFile
+from vision.config.profiles import WagersSection, in_a_line, load_profile, profile_names
+from vision.config.table import load
+from vision.game.rules import Dealing
 from vision.record.facts import Fact
 
 ENGINEER = MAY_SEE["setup"]
@@ -69,6 +74,8 @@ class SetupPages:
             Route(f"{start}/gauges", self._guard(lambda editor, *_: editor.gauges())),
             Route(f"{start}/places", self._guard(lambda editor, *_: editor.places())),
             Route(f"{start}/places", self._guard(self._write, change=True), methods=["POST"]),
+            Route(f"{start}/house", self._guard(lambda editor, *_: house_rules(editor.file))),
+            Route(f"{start}/house", self._guard(self._write_house, change=True), methods=["POST"]),
             Route(f"{start}/job", self._guard(self._job)),
             Route(f"{start}/job/{{name}}", self._guard(self._run, change=True), methods=["POST"]),
         ]
@@ -103,6 +110,13 @@ class SetupPages:
         self._fact(Fact.TABLE_FILE_CHANGED, request, session, subject=editor.file, detail=detail)
         return {"kept": kept}
 
+    def _write_house(self, editor: TableEditor, request: Request, session: Session) -> Any:
+        write_house_rules(editor.file, request.state.fields)
+        log.info("%s wrote the house rules of %s", session.name, editor.file)
+        detail = "house rules"
+        self._fact(Fact.TABLE_FILE_CHANGED, request, session, subject=editor.file, detail=detail)
+        return house_rules(editor.file)
+
     def _fact(self, kind: Fact, request: Request, session: Session, **what: str) -> None:
         table = request.path_params["table"]
         self._records.fact(kind, table=table, **what, **session.who)
@@ -123,6 +137,32 @@ class SetupPages:
             if not job.start(name, (*JOBS[name], editor.file)):
                 raise RefusalError(409, "a command is running already; stop it first")
         return job.state()
+
+
+# --- the house's rules ---
+
+
+def house_rules(file: str) -> dict[str, Any]:
+    """Return the rules of a table file, a line for each that there are; `asked`: it names one."""
+    config = load(Path(file))
+    names = dict.fromkeys((*profile_names(), config.profile))
+    return {
+        "profiles": {name: in_a_line(load_profile(name)) for name in names},
+        "dealings": [dealing.value for dealing in Dealing],
+        "profile": config.profile,
+        "dealing": config.dealing,
+        "asked": "profile" in TableFile(Path(file)).section(""),
+        **config.wagers.model_dump(),
+    }
+
+
+def write_house_rules(file: str, given: Mapping[str, Any]) -> None:
+    """Write those that a page sent; ConfigurationError where they are none."""
+    table = TableFile(Path(file))
+    table.change("", {key: given[key] for key in ("profile", "dealing") if key in given})
+    table.change("wagers", {key: given.get(key) or None for key in WagersSection.model_fields})
+    if table.is_changed:
+        table.write()
 
 
 # --- running a command ---

@@ -40,7 +40,7 @@ from vision.board.web import (
     public_routes,
     with_safe_headers,
 )
-from vision.config.profiles import load_profile
+from vision.config.profiles import WagersSection, load_profile
 from vision.config.table import BoardSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.wagers import Offer
@@ -97,23 +97,26 @@ def _table(config: TableConfig) -> dict[str, Any]:
         "language": config.board.language,
         # As in the reader's `status`: limits of other rules are not shown.
         "profile": f"{profile.name} sha256:{rules_hash(profile)}",
-        "offers": [_offer(offer) for offer in profile.betting.offers],
+        "offers": [_offer(offer, config.wagers) for offer in profile.betting.offers],
+        "currency": config.wagers.currency,
         "percent": None if chance is None else sorted({float(share * 100) for share in chance}),
     }
 
 
-def _offer(offer: Offer) -> dict[str, Any]:
+def _offer(offer: Offer, wagers: WagersSection) -> dict[str, Any]:
+    """Return a wager as boards show it; a limit that nobody set is `None`."""
+    own = None if offer.minimum == Offer.minimum else offer.minimum
     return {
         "bet": offer.bet.value,
         "name": offer.name,
         "odds": offer.terms,
-        "minimum": _amount(offer.minimum),
-        "maximum": None if offer.maximum is None else _amount(offer.maximum),
+        "minimum": _amount(wagers.least if own is None else own),
+        "maximum": _amount(wagers.greatest if offer.maximum is None else offer.maximum),
     }
 
 
-def _amount(value: Fraction) -> str:
-    return f"{float(value):,.10g}"
+def _amount(value: Fraction | float | None) -> str | None:
+    return None if value is None else f"{float(value):,.10g}"
 
 
 class Boards:

@@ -158,27 +158,27 @@ function renderCounts(table) {
 
 // The wagers of the house's rules, shown only while the table plays by the same rules.
 function renderOdds(table) {
-  const { profile, offers = [], percent } = table.house;
+  const { profile, offers = [], percent, currency = "" } = table.house;
   const same = !table.status?.profile || table.status.profile === profile;
-  renderOnce($("odds"), JSON.stringify([spoken(), same, offers, percent]), () => {
+  renderOnce($("odds"), JSON.stringify([spoken(), same, offers, percent, currency]), () => {
     if (!same) return [make("p", "", word("odds.changed"))];
     const singles = offers.filter((offer) => !/^egalite_\d$/.test(offer.bet));
     const egalites = offers.filter((offer) => /^egalite_\d$/.test(offer.bet));
-    const parts = [offerTable(singles)];
-    if (egalites.length) parts.push(make("h3", "", `${word("odds.egalites")} · ${limits(egalites[0])}`), egaliteList(egalites));
+    const parts = [offerTable(singles, currency)];
+    if (egalites.length) parts.push(make("h3", "", [word("odds.egalites"), limits(egalites[0], currency)].filter(Boolean).join(" · ")), egaliteList(egalites));
     if (percent) parts.push(make("p", "chance", word("double_chance", { percent: percent.join("–") })));
     return parts;
   });
 }
 
-function offerTable(offers) {
+function offerTable(offers, currency) {
   const table = make("table");
   for (const offer of offers) {
     const row = make("tr");
     const label = make("th", "", translated(offer.name, ["bet"]));
     label.scope = "row";
     const bounds = make("td");
-    bounds.append(make("small", "", limits(offer)));
+    bounds.append(make("small", "", limits(offer, currency)));
     row.append(label, bounds, make("td", "pays", offer.odds));
     table.append(row);
   }
@@ -196,8 +196,10 @@ function egaliteList(offers) {
   return list;
 }
 
-function limits({ minimum, maximum }) {
-  return maximum ? word("odds.to", { low: minimum, high: maximum }) : word("odds.from", { low: minimum });
+// A limit that nobody set is not shown.
+function limits({ minimum, maximum }, currency) {
+  const which = minimum && maximum ? "odds.to" : minimum ? "odds.from" : maximum ? "odds.up_to" : "";
+  return which && `${word(which, { low: minimum, high: maximum })} ${currency}`.trim();
 }
 
 // The coup before the running one, and the last correction of an earlier coup.

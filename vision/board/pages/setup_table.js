@@ -3,6 +3,7 @@
 import { cardFace } from "/cards.js";
 import { $, make, renderOnce, setText } from "/live.js";
 import { ask, get, logOut, picture, whoAmI } from "/session.js";
+import { beginHouse } from "/setup_house.js";
 import { Places, areaName } from "/setup_places.js";
 import { spoken, translated, word, wordOf } from "/words.js";
 
@@ -16,7 +17,7 @@ let kind = "live";
 let shown = "";
 let job = { name: "", running: false, code: null, lines: [] };
 let gauges = [];
-const done = { check: false, run: false, enrol: false };
+const done = { house: false, check: false, run: false, enrol: false };
 // Where the lines of a command go, and what the page says while it has the camera.
 const OUT = { sheet: "measured", check: "check", run: "coups", enrol: "enrol" };
 const KINDS = ["live", "drawn", "kept"];
@@ -99,7 +100,7 @@ function changed() {
 // --- the next step -----------------------------------------------------------------------------
 
 function guide() {
-  const ready = [gauges.length > 0 && gauges.every((one) => one.good), !places.template, done.check, done.run, done.enrol];
+  const ready = [gauges.length > 0 && gauges.every((one) => one.good), !places?.template, done.house, done.check, done.run, done.enrol];
   const next = ready.indexOf(false);
   [...$("steps").children].forEach((step, i) => {
     step.classList.toggle("done", ready[i]);
@@ -107,7 +108,7 @@ function guide() {
     else step.removeAttribute("aria-current");
   });
   const busy = job.running ? wordOf("busy", job.name) : "";
-  setText("next", busy || (next < 0 ? word("setup.ready", { command: `shoe-reader run ${places.file}` }) : word("setup.next", { step: word(`step.${next}`) })));
+  setText("next", busy || (next < 0 ? word("setup.ready", { command: `shoe-reader run ${places?.file}` }) : word("setup.next", { step: word(`step.${next}`) })));
 }
 
 async function save() {
@@ -186,6 +187,7 @@ async function begin() {
   for (const button of document.querySelectorAll("[data-job]")) button.addEventListener("click", () => run(button.dataset.job));
   $("save").addEventListener("click", save);
   $("undo").addEventListener("click", async () => { await load(); say("said", ""); });
+  beginHouse((asked) => { done.house = asked; guide(); });
   await load();
   if (!places) return;
   look();

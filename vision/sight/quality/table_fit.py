@@ -89,6 +89,7 @@ class TableFit:
     def begin_shoe(self, coup: int = 0) -> None:
         """Begin a run of coups; those up to that one were reported before and go on."""
         self._held: list[Event] = []
+        self._known = coup
         self._reported = {number: number for number in range(1, coup + 1)}
         self._cards: dict[tuple[int, int], bool] = {}  # by coup and number: laid; seen to leave
         self._hands: dict[int, list[bool]] = {}  # of first cards: as due?
@@ -147,10 +148,15 @@ class TableFit:
         before, self.reason = self.reason, self._why()
         if self.reason is not None:
             self._held, self._believed = [], False
-        if self.reason is not None or before is not None or self._is_suspect():
+        if self.reason is not None or before is not None:
             return ()
-        held, self._held = self._held, []
-        return tuple(self._report(at, event) for event in held)
+        ready = [e for e in self._held if not self._is_suspect() or self._is_known(e)]
+        self._held = [event for event in self._held if event not in ready]
+        return tuple(self._report(at, event) for event in ready)
+
+    def _is_known(self, event: Event) -> bool:
+        """Whether it is of a coup that was reported before this run of coups."""
+        return isinstance(event, CoupSeen) and event.coup <= self._known
 
     def _report(self, at: int, event: Event) -> Event:
         """Return an event as it is reported: coups that were dropped are not counted."""
@@ -162,7 +168,8 @@ class TableFit:
     def _note(self, at: int, event: CoupSeen) -> None:
         """Take where the cards of a coup lie, in which order they came and which are unread."""
         for number, card in enumerate(event.cards):
-            if card.slot is not None and (event.coup, number) not in self._cards:
+            new = card.slot is not None and (event.coup, number) not in self._cards
+            if new and event.coup > self._known:
                 drawn = self._cards[event.coup, number] = self._was_drawn(at)
                 self._drawn.append(drawn)
             if card.card is not None:
@@ -176,7 +183,8 @@ class TableFit:
         ]
         self._hands[event.coup] = hands
         seen = sum(self._cards.get((event.coup, number), False) for number in range(len(hands)))
-        if all(hands) and seen >= BELIEVED:
+        # A shoe that goes on was believed before.
+        if all(hands) and seen >= (1 if self._known else BELIEVED):
             self._believed = True
 
     def _was_drawn(self, at: int) -> bool:

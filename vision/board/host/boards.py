@@ -105,7 +105,7 @@ def _table(config: TableConfig) -> dict[str, Any]:
 
 def _offer(offer: Offer, wagers: WagersSection) -> dict[str, Any]:
     """Return a wager as boards show it; a limit that nobody set is `None`."""
-    own = None if offer.minimum == Offer.minimum else offer.minimum
+    own = None if offer.minimum == 1 else offer.minimum  # as a profile has it that names none
     return {
         "bet": offer.bet.value,
         "name": offer.name,

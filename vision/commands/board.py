@@ -26,10 +26,9 @@ from vision.camera.source import first_frame, is_live
 from vision.commands import needs_floor
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.editor import TableFile
-from vision.config.profiles import in_a_line, load_profile, profile_names
+from vision.config.profiles import DEALINGS, in_a_line, load_profile, profile_names
 from vision.config.table import BrokerSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.rules import Dealing
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.secrets import shown
 from vision.setup.calibration.places import template
@@ -185,7 +184,7 @@ def _ask_rules(file: TableFile) -> None:
     for number, name in enumerate(names, 1):
         print(f"{number}  {in_a_line(load_profile(name))}")
     rules = _answer("rules", [str(number) for number in range(1, len(names) + 1)])
-    dealing = _answer("dealing", [each.value for each in Dealing])
+    dealing = _answer("dealing", DEALINGS)
     file.change("", {"profile": names[int(rules) - 1] if rules else None, "dealing": dealing})
     limits = {key: _answer(f"{key} wager (Enter: not shown)") for key in ("least", "greatest")}
     amounts = {key: float(text) if text else None for key, text in limits.items()}

@@ -38,6 +38,7 @@ SUFFIX = ".toml"
 INDIVIDUAL = "egalites"  # a wager of that name offers the ten individual Egalites together
 EXAMPLE = "vision/game/profiles/house.toml"
 USUAL = Rules()
+DEALINGS = tuple(each.value for each in Dealing)
 
 
 class ProfileError(ConfigurationError, ValueError):

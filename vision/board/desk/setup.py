@@ -25,9 +25,14 @@ from vision.board.login.sessions import Looks, Session
 from vision.board.rights import MAY_SEE
 from vision.board.web import RefusalError
 from vision.config.editor import TableFile
-from vision.config.profiles import WagersSection, in_a_line, load_profile, profile_names
+from vision.config.profiles import (
+    DEALINGS,
+    WagersSection,
+    in_a_line,
+    load_profile,
+    profile_names,
+)
 from vision.config.table import load
-from vision.game.rules import Dealing
 from vision.record.facts import Fact
 
 ENGINEER = MAY_SEE["setup"]
@@ -148,7 +153,7 @@ def house_rules(file: str) -> dict[str, Any]:
     names = dict.fromkeys((*profile_names(), config.profile))
     return {
         "profiles": {name: in_a_line(load_profile(name)) for name in names},
-        "dealings": [dealing.value for dealing in Dealing],
+        "dealings": DEALINGS,
         "profile": config.profile,
         "dealing": config.dealing,
         "asked": "profile" in TableFile(Path(file)).section(""),

@@ -31,7 +31,7 @@ from vision.sight.detection.classifier import CardModels, Classifier, Look
 from vision.sight.detection.detector import Detection, Detector
 from vision.sight.following.follower import Follower, Sight
 from vision.sight.geometry.plane import Image, Points
-from vision.sight.reading.faces import FaceReader
+from vision.sight.reading.faces import FaceReader, Limits
 from vision.wire.session import TableSession, advance, new_header, new_session
 
 NOON = 1_700_000_000_000  # when a film begins, ms: any time of day
@@ -73,11 +73,11 @@ class Replay:
         self.stream, self._kept = stream, _Outlines()
         cards = CardModels(self._kept, _Looks(self._kept))
         rules = rules_of(config)
-        faces = FaceReader(
-            stream.view, cards, error_bound=config.reader.error_bound, decks=rules.decks
+        limits = Limits(config.reader.error_bound, config.reader.allege_odds)
+        faces = FaceReader(stream.view, cards, limits, decks=rules.decks)
+        self.follower = Follower(
+            stream.view, models.symbols, faces, rules, allege_odds=limits.allege_odds
         )
-        odds = config.reader.allege_odds
-        self.follower = Follower(stream.view, models.symbols, faces, rules, allege_odds=odds)
         text = profile_text(config.profile)
         header = new_header(config.site, config.table, profile, rules=text)
         self.session: TableSession = new_session(header, profile)

@@ -58,7 +58,7 @@ from vision.sight.geometry.plane import (
     distance_inside,
     overlap,
 )
-from vision.sight.reading.faces import FaceReader
+from vision.sight.reading.faces import FaceReader, Limits
 
 CACHE = Path("runs/tracking")
 # The share that a box has to have in common with a card to be a box of it, 0 to 1: the usual half.
@@ -211,7 +211,7 @@ class Ours:
     """The follower of the product: the cards of the running coup that lie; it sees hands too."""
 
     def __init__(self, film: Film, models: ModelSet) -> None:
-        faces = FaceReader(film.view, models, error_bound=1e-5, decks=8)
+        faces = FaceReader(film.view, models, Limits(1e-5, 50), decks=8)
         rules = Rules(dealing=film.dealing)
         self._follower = Follower(film.view, models.symbols, faces, rules, allege_odds=50)
         self._mouth, self._places = MouthSight(film.view, models.mouth), PlaceWatch(film.view)

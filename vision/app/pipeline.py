@@ -47,7 +47,7 @@ from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.table_fit import TableFit
 from vision.sight.quality.view import ViewCheck, ViewLimits
-from vision.sight.reading.faces import FaceReader
+from vision.sight.reading.faces import FaceReader, Limits
 
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]
 # patience_s`. Shorter costs time only; longer, and a single bad picture decides.
@@ -122,9 +122,10 @@ class SightPipeline:
         self._mouth_values = np.zeros(0, np.float32)
         self._places = PlaceWatch(view)
         self._face_check = FaceCheck(models.classifier, view)
-        faces = FaceReader(view, models, error_bound=config.reader.error_bound, decks=rules.decks)
+        limits = Limits(config.reader.error_bound, config.reader.allege_odds)
+        faces = FaceReader(view, models, limits, decks=rules.decks)
         self._follower = Follower(
-            view, models.symbols, faces, rules, allege_odds=config.reader.allege_odds
+            view, models.symbols, faces, rules, allege_odds=limits.allege_odds
         )
         view_limits, position_limits, trend_limits = limits_of(config.watch)
         self._view_check = ViewCheck(view, view_limits)

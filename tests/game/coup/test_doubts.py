@@ -249,6 +249,17 @@ def test_face_read_after_the_result_is_a_conflict_until_sight_says_more() -> Non
     assert dealer.result_of(1).state is HELD
 
 
+def test_conflict_that_proves_to_be_a_switch_is_one_alert() -> None:
+    """Once sight is sure that both faces are true, none of them was misread."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.read(1, "9s")
+    assert dealer.open == ["READ_CONFLICT"]
+    dealer.read(1, "4h")
+    dealer.see(dealer.sight.switch(dealer.tick(), 1, Card.parse("9s")))
+    assert dealer.open == ["SWITCH"]
+
+
 def test_switched_card_shows_both_faces_and_lasts() -> None:
     """What was noticed as switched names the face that lies there now, and no time ends it."""
     dealer = Dealer().start()

@@ -31,7 +31,7 @@ from vision.sight.following.follower import Follower, Resumed, Sight
 from vision.sight.following.places import LEAST_SCORE, PlaceWatch
 from vision.sight.following.world import BACK, HAND, World
 from vision.sight.geometry.plane import Pose
-from vision.sight.reading.faces import FaceReader
+from vision.sight.reading.faces import FaceReader, Limits
 
 SIX = parse_cards("As Kd 7h 3c 9d 2s")
 FIVE = parse_cards("As Kd 3c 7h 9d")
@@ -54,7 +54,7 @@ class Desk:
     def __post_init__(self) -> None:
         self.eye = Eye(self.stage)
         models = replace(self.eye.models(), classifier=cast("Classifier", self.stage.classify))
-        faces = FaceReader(self.stage.view, models, error_bound=1e-5, decks=8)
+        faces = FaceReader(self.stage.view, models, Limits(1e-5, 50), decks=8)
         rules = Rules(dealing=MODES[self.dealing])
         self.follower = Follower(self.stage.view, models.symbols, faces, rules, allege_odds=50)
         self.places = PlaceWatch(self.stage.view)
@@ -186,6 +186,25 @@ def test_switched_card_is_alleged_with_both_faces() -> None:
     card = table.coup(1).cards[0]
     assert (card.card, card.switched) == (SIX[0], SIX[1])
     assert [(each.code, each.order) for each in table.coup(1).alleged] == [("SWITCH", 1)]
+
+
+def test_other_face_seen_for_a_moment_is_a_conflict_with_both_names() -> None:
+    """The card is cleared before it is known: people hear of it, and nobody is accused."""
+    table = desk()
+    prop = Prop(MOUTH, Kind.FACE, SIX[0])
+    table.play(table.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    table.play(table.stage.wait(1500))
+    above = Pose(prop.pose.x, prop.pose.y + 95, 0)
+    table.play(table.stage.reach(above, 250))
+    table.play(table.stage.wait(600))
+    prop.card = SIX[1]
+    table.play(table.stage.withdraw())
+    table.play(table.stage.wait(100))
+    table.play(table.stage.reach(above, 250))
+    table.play(table.stage.wait(1000))
+    card = table.coup(1).cards[0]
+    assert (card.card, card.second, card.switched) == (SIX[0], SIX[1], None)
+    assert table.alleged() == {"READ_CONFLICT"}
 
 
 def test_nothing_is_alleged_of_what_happened_while_nothing_was_seen() -> None:

@@ -178,6 +178,8 @@ def _alleged(coup: Coup, allegation: Allegation) -> Fault:
     slot = None if card is None else card.ruled_slot
     name = card_name(slot, order or 0)
     facts = {"card": "one face", "now": "another", "other": "another", "about": f"card {name}"}
+    if code == "READ_CONFLICT" and card is not None and card.face and card.second:
+        facts |= {"card": str(card.face), "other": f"{card.second}, too briefly to know"}
     text = words_of(code, slot=name, order=order, before="before its time", **facts)
     fault = Fault(f"{code}:{order or ''}", code, text, order=order)
     if card is not None:

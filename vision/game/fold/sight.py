@@ -197,6 +197,8 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
         clash, marks = old.card, marks._replace(confirmed=False)
     if old is not None and seen.switched not in (None, marks.switched):
         marks = marks._replace(confirmed=False)
+    if clash is not None and clash == seen.switched:
+        clash = None  # both faces are true: one card lay there, and another does
     lay = None if old is None else old.placed_at
     gone = None if old is None else old.removed_at
     if (seen.declined, seen.switched, clash) != (marks.declined, marks.switched, marks.clash):

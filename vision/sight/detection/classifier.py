@@ -261,14 +261,26 @@ class LookFusion:
         """
         if not self._stills:
             return None
+        belief = self._belief(copies_left)
+        best, second = (int(i) for i in np.argsort(-belief)[:2])
+        odds = np.exp(belief - belief[best])
+        # Summed without the best, so that an error of 1e-12 does not drown in rounding.
+        rest = float(np.delete(odds, best).sum())
+        return Opinion(DECK[best], rest / (1.0 + rest), DECK[second])
+
+    def shares(self, copies_left: NDArray[np.floating]) -> NDArray[np.float64] | None:
+        """Return the probability of each face (52); `None` before the first look that counts."""
+        if not self._stills:
+            return None
+        belief = self._belief(copies_left)
+        odds = np.exp(belief - belief.max())
+        return np.asarray(odds / odds.sum(), np.float64)
+
+    def _belief(self, copies_left: NDArray[np.floating]) -> NDArray[np.float64]:
         worth = [still.worth() for still in self._stills]
         most = 1 + (MOST_LOOKS - 1) * max(still.clearness() for still in self._stills)
         scale = min(1.0, most / sum(worth))
         belief = np.log(np.maximum(np.asarray(copies_left, np.float64), NO_COPY))
         for still, looks in zip(self._stills, worth, strict=True):
             belief = belief + scale * looks * still.total / still.weight
-        best, second = (int(i) for i in np.argsort(-belief)[:2])
-        odds = np.exp(belief - belief[best])
-        # Summed without the best, so that an error of 1e-12 does not drown in rounding.
-        rest = float(np.delete(odds, best).sum())
-        return Opinion(DECK[best], rest / (1.0 + rest), DECK[second])
+        return np.asarray(belief, np.float64)

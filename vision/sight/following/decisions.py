@@ -320,7 +320,8 @@ class Allegations:
 
     def take_face(self, number: int, face: Face) -> None:
         """Take what is read of a card."""
-        self._set("SWITCH", number, SURE_ODDS, holds=face.switched is not None)
+        self._set("SWITCH", number, face.odds, holds=face.switched is not None)
+        self._set("READ_CONFLICT", number, face.odds, holds=face.doubted is not None)
         self._set("FOREIGN_CARD", number, SURE_ODDS, holds=bool(face.foreign))
 
     def take_exposed(self, account: Account) -> None:

@@ -62,6 +62,7 @@ from vision.sight.following.world import (
 )
 from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import Face, FaceReader, Where
+from vision.sight.reading.switching import Drawn
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.
 BURN_SEEN = 0.3
@@ -256,8 +257,8 @@ class Follower:
         outside = self._elsewhere.look(sight.boxes, at)
         self._note_flashed(at, sight)
         cards = self.accounts.open[-1].cards if self.accounts.open else ()
-        drawn = any(card.place == HAND for card in cards)
-        self.looks = self.faces.look(sight.image, at, self._lying(looks, outside), drawn=drawn)
+        drawn = [Drawn(card.out_at, lies=card.slot is not None) for card in cards]
+        self.looks = self.faces.look(sight.image, at, self._lying(looks, outside), drawn)
         running = self.accounts.open[-1].coup if self.accounts.open else 0
         reads = {
             where.slot: face.now.points
@@ -387,7 +388,7 @@ class Follower:
             card=face.read,
             declined=face.declined,
             confidence=face.confidence,
-            second=face.second,
+            second=face.doubted or face.second,
             switched=face.switched,
         )
 

@@ -3,13 +3,12 @@
 A face is known by its coup and the slot in which it lies, so that no reading depends on which card
 of the coup it is. What would make sense in the game is never asked, only how many copies of a face
 the shoe still holds. With an enrolled deck, a card whose looks are on the whole unlike the deck's
-is foreign, and is not read. One that was hidden and then shows another face is checked by
-`SwitchCheck`.
+is foreign, and is not read. One that shows another face later is weighed by `SwitchCheck`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -21,15 +20,14 @@ from numpy.typing import NDArray
 from vision.game.cards import Card
 from vision.sight.detection.classifier import (
     FACES,
-    LEAST_READABLE,
     CardModels,
     Look,
-    LookFusion,
     Opinion,
 )
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Image, Points, Pose, TableView, rectify
 from vision.sight.reading.deck import DeckClassifier
+from vision.sight.reading.switching import ALL, SETTLES_MS, Drawn, Pool, SwitchCheck
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.
 
@@ -59,92 +57,21 @@ STRANGE_FOR_LONG = 3.0
 LEAST_LOOKS, RECENT_LOOKS = 5, 15
 
 
-# A partly covered card is misread with full confidence, so another face by itself does not prove
-# that the card was switched. It does where the card was read from several looks, was then hidden or
-# lifted, and lies open, at rest and uncovered for a second, all looks of which agree on another
-# face. Meanwhile nothing is said. If it was not hidden, one of both readings is wrong: a slow
-# camera does not see the hand.
-#
-# Chosen by judgement; no film of a switched card was used to tune these values.
-
-# For how long, in ms, a card is out of clear sight before its face is checked again. Shorter checks
-# cards that the detector missed once, which costs looks; longer overlooks a quick hand.
-HIDDEN_MS = 200
-# From how many looks a face must have been read, and from how many looks over how many ms the other
-# face. Fewer or shorter, and a hand that stays on the card makes a misread a crime; more or longer,
-# and a switched card that is soon cleared is told as READ_CONFLICT only.
-SURE_LOOKS, SURE_MS = 4, 1000
-
-
-@dataclass(slots=True, eq=False)
-class SwitchCheck:
-    """The looks at a card that was read and was hidden, or shows another face; times in ms.
-
-    `blind`: nothing was seen at all meanwhile, `drawn`: a card from the shoe lies nowhere and may
-    lie on it, `unhidden`: it was in sight all the time; another face is no switched card then. Nor
-    is it where the first was read from a few looks.
-    """
-
-    looks_before: int = 0
-    blind: bool = False
-    drawn: bool = False
-    unhidden: bool = False
-    hidden_since: int | None = None
-    since: int | None = None  # since when the card has been open again; `None`: no check is on
-    looks: list[tuple[Look, bool]] = field(default_factory=list)  # and whether pose changed
-
-    @property
-    def is_on(self) -> bool:
-        """Whether the card's face is being checked."""
-        return self.since is not None
-
-    @property
-    def accuses_nobody(self) -> bool:
-        """Whether another face says that one reading is wrong, not that the card was switched."""
-        return self.blind or self.drawn or self.unhidden or self.looks_before < SURE_LOOKS
-
-    def note(self, at: int, looks: int, *, clear: bool, drawn: bool = False) -> None:
-        """Take whether a card that was read from so many looks lies in clear sight.
-
-        `drawn`: another one has left the shoe and does not lie yet.
-        """
-        self.drawn = drawn
-        if not clear:
-            if self.hidden_since is None:
-                self.hidden_since = at
-                # A card hidden during the check is not known by what was seen in it.
-                if not self.is_on:
-                    self.looks_before, self.blind = looks, False
-            if at - self.hidden_since >= HIDDEN_MS:
-                self.since, self.unhidden = None, False
-            return
-        if self.hidden_since is not None and at - self.hidden_since >= HIDDEN_MS:
-            self.since, self.looks = at, []
-        self.hidden_since = None
-
-    def contradict(self, at: int) -> None:
-        """Begin a check of a card that was not hidden, as a look shows another face."""
-        self.since, self.looks, self.unhidden = at, [], True
-
-    def take(self, at: int, look: Look, *, changed: bool) -> bool:
-        """Take a look during the check; return whether it was the last that is needed."""
-        if look.readable >= LEAST_READABLE:
-            self.looks.append((look, changed or not self.looks))
-        enough = len(self.looks) >= SURE_LOOKS
-        return enough and self.since is not None and at - self.since >= SURE_MS
-
-    def end(self) -> LookFusion | None:
-        """End the check; return its looks fused, `None` if they do not agree."""
-        looks, self.since, self.looks = self.looks, None, []
-        if len({look.best for look, _ in looks}) > 1:
-            return None
-        fusion = LookFusion()
-        for look, changed in looks:
-            fusion.add(look, changed=changed)
-        return fusion
+# How many looks that agree settle a face, so that it is looked at rarely; more cost looks.
+SETTLED_LOOKS = 4
 
 
 # --- faces ----------------------------------------------------------------------------------------
+
+
+class Limits(NamedTuple):
+    """The most probability of error (0 to 1) of a reading; from which odds a switch is alleged."""
+
+    error_bound: float
+    allege_odds: float
+
+
+NONE = Limits(0.0, np.inf)  # nothing is read, nobody accused
 
 
 class Where(NamedTuple):
@@ -160,17 +87,21 @@ class Face:
 
     `read` and its `confidence` (0 to 1) and next best face are those of the last reading that met
     the bound; `declined`: it lies open and cannot be read. `switched` is another face that lies
-    there now; `foreign`: "face" or "back" where that is none of the enrolled deck.
+    there now, by the `odds`; `doubted` one that showed too briefly to know; `foreign`: "face" or
+    "back" where that is none of the enrolled deck.
     """
 
+    limits: Limits = NONE
     read: Card | None = None
     confidence: float = 0.0
     second: Card | None = None
     declined: bool = False
     switched: Card | None = None
+    odds: float = 0.0
+    doubted: Card | None = None
     foreign: str = ""
-    _fusion: LookFusion = field(default_factory=LookFusion)
-    _check: SwitchCheck = field(default_factory=SwitchCheck)
+    _pool: Pool = field(default_factory=Pool)
+    _check: SwitchCheck | None = None
     _strange: dict[str, list[float]] = field(default_factory=dict)
     _tries: int = 0  # looks since the face was turned up
     _open_since: int | None = None
@@ -188,22 +119,26 @@ class Face:
     def waits(self) -> bool:
         """Whether it is to be looked at even while nothing moves."""
         is_open = self._open_since is not None
-        return self._check.is_on or (is_open and self.now is None and not self.declined)
+        checked = self._check is not None and self._check.is_on
+        return checked or (is_open and self.now is None and not self.declined)
 
     def wants_look(self, at: int) -> bool:
         """Whether to look at it, where it lies open at `at`."""
-        last = self._looked_at
-        settled = self._fusion.looks >= SURE_LOOKS and not self._check.is_on
-        every_ms = SETTLED_MS if settled else AGAIN_MS
-        return self.now is None or last is None or at - last >= every_ms
+        last, check = self._looked_at, self._check
+        if check is None or check.is_on or last is None:
+            return True
+        every_ms = SETTLED_MS if check.looks >= SETTLED_LOOKS else AGAIN_MS
+        return at - last >= every_ms
 
-    def note(self, at: int, kind: Kind | None, *, drawn: bool) -> None:
+    def note(self, at: int, kind: Kind | None, drawn: Sequence[Drawn]) -> None:
         """Take what lies in clear sight there: a face, a back, or nothing (`None`).
 
-        `drawn`: a card has left the shoe and does not lie yet.
+        `drawn` are the cards that left the shoe in its coup.
         """
-        if self.now is not None:
-            self._check.note(at, self._fusion.looks, clear=kind is Kind.FACE, drawn=drawn)
+        if self._check is not None:
+            self._check.note(at, drawn, clear=kind is Kind.FACE)
+            if self._check.was_cut_short:
+                self._compare(self._check, ALL)
         if kind is Kind.BACK:
             self._open_since, self._tries = None, 0
         elif kind is Kind.FACE and self._open_since is None:
@@ -211,33 +146,25 @@ class Face:
 
     def lose_sight(self, at: int) -> None:
         """Take that nothing has been seen since `at`: another face there then accuses nobody."""
-        if self.now is not None:
-            self._check.note(at, self._fusion.looks, clear=False)
-            self._check.blind = True
+        if self._check is not None:
+            self._check.lose_sight(at)
 
-    def take(
-        self, at: int, look: Look, *, changed: bool, left: NDArray[np.float64], bound: float
-    ) -> None:
+    def take(self, at: int, look: Look, left: NDArray[np.float64], *, changed: bool) -> None:
         """Take a look; `left` are the copies of each face (52) that it may be."""
         self._looked_at, self._tries = at, self._tries + 1
-        if look.readable >= LEAST_READABLE and self.now is not None:
-            if look.best != self.now and not self._check.is_on:
-                self._check.contradict(at)
-            elif look.best == self.now and (self._check.blind or self._check.unhidden):
-                # It is the card that lay there before: a check would accuse nobody.
-                looks, self._check = self._check.looks, SwitchCheck()
-                self._add(looks)
-        ended = self._check.is_on and self._check.take(at, look, changed=changed)
-        if not self._check.is_on:
-            self._fusion.add(look, changed=changed)
+        if self._check is None:
+            self._pool.add(at, look, changed=changed)
+        else:
+            self._check.take(at, look, changed=changed)
         if self.is_strange("face", look.strange):
             self.read, self.second, self.declined = None, self.read, True
-        elif self._suspected or (self._check.is_on and not ended):
+            self._check, self.switched, self.doubted = None, None, None
+        elif self._suspected:
             return
-        elif ended:
-            self._end_check(left, bound)
+        elif self._check is None:
+            self._conclude(at, left)
         else:
-            self._conclude(at, left, bound)
+            self._compare(self._check, left)
 
     def is_strange(self, side: str, strange: float) -> bool:
         """Take how strange one look at a side is; return whether the card is foreign."""
@@ -284,37 +211,38 @@ class Face:
         """
         return np.asarray(np.roll(quad, 2 * (self._tries % 2), axis=0))
 
-    def _add(self, looks: Iterable[tuple[Look, bool]]) -> None:
-        for look, changed in looks:
-            self._fusion.add(look, changed=changed)
-
-    def _end_check(self, left: NDArray[np.float64], bound: float) -> None:
-        """Tell whether a card that was hidden is another one now."""
-        looks, fresh = self._check.looks, self._check.end()
-        opinion = None if fresh is None else fresh.opinion(left)
-        if fresh is None or opinion is None or opinion.error > bound:
-            self._add(looks)
+    def _compare(self, check: SwitchCheck, left: NDArray[np.float64]) -> None:
+        """Weigh whether the card that was read is another one since it was hidden."""
+        opinion, bound = check.now(left), self.limits.error_bound
+        if opinion is None:
             return
-        self._fusion = fresh
-        if opinion.best == self.now:
+        if opinion.best == check.read:
+            if opinion.error <= bound:
+                check.confirm()
+                self.read, self.switched, self.doubted, self.odds = check.read, None, None, 0.0
             return
-        if self._check.accuses_nobody:
-            self.switched = None
+        odds, ms = check.odds()
+        if opinion.error <= bound and odds >= self.limits.allege_odds:
+            self.read, self.switched, self.doubted = check.read, opinion.best, None
+            self.odds = max(self.odds, odds)
+        elif self.switched is not None:
+            return  # less is seen of it now, and no more of the first
+        elif opinion.error <= bound and ms >= SETTLES_MS:
             self._read(opinion)
-        else:
-            self.switched = None if opinion.best == self.read else opinion.best
+            if check.accuses_nobody:
+                self._check = SwitchCheck(opinion.best, check.pool())
+        elif check.was_cut_short and odds >= 1 and self.read == check.read:
+            self.doubted, self.odds = opinion.best, odds
 
-    def _conclude(self, at: int, left: NDArray[np.float64], bound: float) -> None:
-        """Read the face if its looks leave no more error than the bound, or read it differently."""
-        opinion = self._fusion.opinion(left)
-        sure = opinion is not None and opinion.error <= bound
-        if opinion is not None and sure and opinion.best != self.now:
-            if self.switched is not None:
-                self.switched = opinion.best
-            else:
-                self._read(opinion)
+    def _conclude(self, at: int, left: NDArray[np.float64]) -> None:
+        """Read the face if its looks leave no more error than the bound."""
+        opinion = self._pool.fusion.opinion(left)
+        if opinion is not None and opinion.error <= self.limits.error_bound:
+            self._read(opinion)
+            self._check = SwitchCheck(opinion.best, self._pool)
+            return
         late = self._open_since is not None and at - self._open_since >= UNREAD_MS
-        if self.now is None and late and self._tries >= LEAST_TRIES:
+        if late and self._tries >= LEAST_TRIES:
             self.declined = True
             if opinion is not None:
                 self.confidence, self.second = opinion.confidence, opinion.best
@@ -327,16 +255,14 @@ class Face:
 class FaceReader:
     """The faces of the coups that are open, by where they lie.
 
-    A face is read only when the probability of error is at most `error_bound` (0 to 1). `decks`
-    sets the copies of a face in the shoe. Where a deck is enrolled, backs are compared with its.
+    `decks` sets the copies of a face in the shoe. Where a deck is enrolled, backs are compared with
+    its.
     """
 
-    def __init__(
-        self, view: TableView, models: CardModels, *, error_bound: float, decks: int
-    ) -> None:
+    def __init__(self, view: TableView, models: CardModels, limits: Limits, *, decks: int) -> None:
         self._view = view
         self._detector, self._classify = models.detector, models.classifier
-        self._bound = error_bound
+        self._limits = limits
         self._decks = decks
         self.faces: dict[Where, Face] = {}
         self._clear: set[Where] = set()  # what lay in clear sight at the last look
@@ -350,7 +276,8 @@ class FaceReader:
 
     def restore(self, where: Where, card: Card, confidence: float) -> None:
         """Take a face that was read before a restart; it is among the cards read so far."""
-        self.faces[where] = Face(read=card, confidence=confidence)
+        check = SwitchCheck(card, Pool())
+        self.faces[where] = Face(self._limits, card, confidence, _check=check)
 
     @property
     def waiting(self) -> bool:
@@ -358,11 +285,15 @@ class FaceReader:
         return any(face.waits for where, face in self.faces.items() if where in self._clear)
 
     def look(
-        self, image: Image, at: int, seen: Mapping[Where, Detection], *, drawn: bool = False
+        self,
+        image: Image,
+        at: int,
+        seen: Mapping[Where, Detection],
+        drawn: Sequence[Drawn] = (),
     ) -> tuple[Look, ...]:
         """Look at the cards in clear sight, at a time in ms; return the looks at their faces.
 
-        `drawn`: a card has left the shoe and does not lie yet.
+        `drawn` are the cards that left the shoe in the running coup.
         """
         edge = image.shape[1] - 1, image.shape[0] - 1
         seen = {  # a card that the picture cuts is not in clear sight
@@ -372,9 +303,9 @@ class FaceReader:
         }
         self._clear = set(seen)
         for where in seen:
-            self.faces.setdefault(where, Face())
+            self.faces.setdefault(where, Face(self._limits))
         for where, face in self.faces.items():
-            face.note(at, seen[where].kind if where in seen else None, drawn=drawn)
+            face.note(at, seen[where].kind if where in seen else None, drawn)
         up = {where: box for where, box in seen.items() if box.kind is Kind.FACE}
         self._look_at_backs(image, {where: box for where, box in seen.items() if where not in up})
         wanted = {where: box for where, box in up.items() if self.faces[where].wants_look(at)}
@@ -388,7 +319,7 @@ class FaceReader:
             if face.now is not None:
                 self._left[face.now.index] += 1  # the one that it is read as may be this one
             changed = face.differs(pose, image, quad)
-            face.take(at, look, changed=changed, left=self._left, bound=self._bound)
+            face.take(at, look, self._left, changed=changed)
             if face.now is not None:
                 self._left[face.now.index] -= 1
         return looks

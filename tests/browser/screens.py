@@ -174,7 +174,7 @@ def _settled(page: Any) -> None:
 
 def _alert(page: Any) -> None:
     page.wait_for_function(
-        "() => document.querySelector('#facts img')?.naturalWidth > 0", timeout=60_000
+        "() => document.querySelector('#evidence img')?.naturalWidth > 0", timeout=60_000
     )
     _settled(page)
 

@@ -20,8 +20,9 @@ from tests.table_log import NOON, Play, overdraw
 from vision.app.evidence import write_film
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
-from vision.game.commands import Confirm, CorrectCard, RectifyAlert
+from vision.game.commands import CloseAlert, Confirm, CorrectCard, RectifyAlert
 from vision.game.coup.fault_table import KINDS
+from vision.game.events import Category
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.wire.form import json_object
 from vision.wire.messages import iso
@@ -105,12 +106,48 @@ def test_desk_alert_is_acknowledged_rectified_and_closed_by_name(
     screen.page.click("[data-order=rectify_alert]")
     screen.says("facts", "R5")
     screen.says("facts", "<b>told the pit</b>")
+    screen.page.click("[data-order=close_alert]")  # a browser asks for the category first
+    screen.page.select_option("form:has([data-order=close_alert]) select", "dealer")
+    screen.page.fill("#actions input >> nth=0", "told the pit")
     screen.page.click("[data-order=close_alert]")
     screen.says("said", "Close: done")
     rectified = next(one for one in reader.events if isinstance(one, RectifyAlert))
     assert (rectified.by, rectified.role, rectified.remedy) == ("Ann", "inspector", "R5")
+    (closed,) = (one for one in reader.events if isinstance(one, CloseAlert))
+    assert (closed.category, closed.reason) == (Category.DEALER, "told the pit")
     wait_for(lambda: not screen.page.locator(f"#queue :text('Table {reader.table} ')").count())
     assert screen.complaints == []
+
+
+def correct_first_of_banco(desk: Screen) -> None:
+    """Correct Banco's first card from 3 to 5: it begins as read, and says what becomes of it."""
+    chosen = [desk.page.locator("form.correct select >> visible=true").nth(n) for n in range(3)]
+    chosen[0].select_option("BANCO_1")
+    assert [one.input_value() for one in chosen] == ["BANCO_1", "3", "s"]
+    button = desk.page.locator("form.correct button >> visible=true")
+    assert button.is_disabled()
+    chosen[1].select_option("5")
+    preview = desk.page.text_content("form.correct output >> visible=true")
+    words = "Banco 1: 3♠ becomes 5♠. Punto 9:7 becomes Egalite 9:9. The roads change."
+    assert preview == words
+    button.click()  # without a reason the browser asks for one, and nothing is ordered
+    assert "done" not in (desk.page.text_content("#said") or "")
+    desk.page.fill("form.correct input >> visible=true", "glare")
+    button.click()
+
+
+def test_desk_corrects_an_earlier_coup_under_shoes(enter: Enter, reader: Reader) -> None:
+    """Every coup of the running shoe has its panel, without an alert; one before has none."""
+    play = Play().begin(shoe="s0").coup("P1:9c B1:3s P2:Kd B2:4h").begin()
+    reader.play(play.coup("P1:9c B1:3s P2:Kd B2:4h").coup("P1:2c B1:4s P2:Kd B2:4h").events)
+    desk = enter("Ann", f"desk#history/{reader.table}/s1/1")
+    desk.page.click("details[open] .orders summary", timeout=20000)
+    correct_first_of_banco(desk)
+    desk.page.wait_for_selector("summary:has-text('Coup 1: Egalite 9:9 (revision 1)')")
+    desk.page.goto(f"{desk.page.url.split('#')[0]}#history/{reader.table}/s0/1")
+    desk.page.click("details[open] .orders summary", timeout=20000)
+    desk.page.wait_for_selector(".orders:has-text('This shoe is over')")
+    assert desk.page.locator("details[open] [data-order]").count() == 0
 
 
 def test_desk_correction_changes_the_public_board(
@@ -124,9 +161,7 @@ def test_desk_correction_changes_the_public_board(
     desk.page.locator(f".table:has-text('Table {reader.table}Not live')").or_(
         desk.page.locator(f".table:has-text('Table {reader.table}Live')")
     ).click(timeout=20000)
-    desk.page.select_option("form:has([data-order=correct_card]) select >> nth=0", "BANCO_1")
-    desk.page.select_option("form:has([data-order=correct_card]) select >> nth=1", "5")
-    desk.page.click("[data-order=correct_card]")
+    correct_first_of_banco(desk)
     desk.says("said", "Correct card: done")
     screen.says("verdict", "Egalite 9")
     screen.says("detail", "Corrected result")
@@ -144,6 +179,7 @@ def test_desk_refusal_is_told_with_its_reason(enter: Enter, reader: Reader) -> N
     screen.page.fill("#actions input >> nth=0", "half a sente")
     reader.play(Play().events)
     reader.alive()
+    screen.page.select_option("form:has([data-order=close_alert]) select", "reader")
     screen.page.click("[data-order=close_alert]")
     screen.says("said", "it holds a result")
     assert screen.page.input_value("#actions input >> nth=0") == "half a sente"
@@ -162,8 +198,13 @@ def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader:
     reader.publish(alert.topic, newer)
     open_alert(screen, reader)
     screen.page.wait_for_function(
-        "() => document.querySelector('#facts img')?.naturalWidth === 200"
+        "() => document.querySelector('#evidence img')?.naturalWidth === 200"
     )
+    assert screen.page.locator("#facts .place.not_due").count() == 1
+    screen.page.keyboard.press("v")
+    screen.page.wait_for_selector("dialog.large[open] img")
+    screen.page.keyboard.press("Escape")
+    screen.page.wait_for_selector("#evidence img")
     screen.page.goto(f"{screen.page.url.split('#')[0]}#history/{reader.table}/s1")
     screen.page.click("summary:has-text('Coup 2')", timeout=20000)
     rows = screen.page.locator("details[open] table").last.locator("tr")
@@ -415,17 +456,21 @@ def test_pages_show_no_code_of_a_fault(enter: Enter, screen: Screen, reader: Rea
 
 def test_board_is_not_told_what_the_desk_knows(screen: Screen, reader: Reader) -> None:
     """Everything that the public page receives is public, through a coup with a fault."""
-    received: list[str] = []
-    client = screen.page.context.new_cdp_session(screen.page)
-    client.send("Network.enable")
-    client.on("Network.eventSourceMessageReceived", lambda told: received.append(told["data"]))
+    screen.page.evaluate(
+        """async (path) => {
+          window.received = "";
+          const reader = (await fetch(path)).body.pipeThrough(new TextDecoderStream()).getReader();
+          (async () => { for (;;) window.received += (await reader.read()).value ?? ""; })();
+        }""",
+        f"/events/{reader.table}",
+    )
     events = overdraw().events[:-1]
     reader.play(events[:4])
     screen.live(reader)
     reader.play(events[4:])
     screen.says("verdict", "wins")
-    wait_for(lambda: any('"coup/result"' in one for one in received))
-    whole = "".join(received)
+    screen.page.wait_for_function("window.received.includes('coup/result')")
+    whole = screen.page.evaluate("window.received")
     for word in ("OVER_B3", "told the pit", "Ann", "confidence", "fps", "cards_out", iso(0)[:4]):
         assert word not in whole
 

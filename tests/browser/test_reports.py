@@ -202,7 +202,7 @@ def test_reports_are_answered_with_figures_and_a_plot(
     page.goto(f"{house[0].server.url}reports")
     screen.says("title", "Mis-deals by kind", 60)
     kinds = values(page, "#kind")
-    assert kinds == ["misdeals", "remedies", "reads", "pace", "odds", "downtime"]
+    assert kinds == ["misdeals", "false_alerts", "remedies", "reads", "pace", "odds", "downtime"]
     for kind in kinds:
         page.select_option("#kind", kind)
         ways = values(page, "#by")

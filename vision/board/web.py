@@ -298,12 +298,14 @@ def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -
     """Return the routes of the results boards; `feed` must keep the public part only."""
 
     async def events(request: Request) -> Response:
-        table = request.path_params["table"]
-        if table not in feed.tables:
+        # A browser has one stream for the boards of all its tabs.
+        names = request.path_params["table"].split(",")
+        if not set(names) <= set(feed.tables):
             return PlainTextResponse("no such table", 404)
         if feed.listeners >= STREAMS:
             return PlainTextResponse("too many boards are open", 503, {"Retry-After": "5"})
-        return stream(request, feed, {table: facts[table]}, lambda: not stopping())
+        chosen = {name: facts[name] for name in names}
+        return stream(request, feed, chosen, lambda: not stopping())
 
     async def tables(_request: Request) -> Response:
         return JSONResponse(

@@ -162,6 +162,7 @@ def _forget_term(args: argparse.Namespace) -> None:
 
 KINDS = {
     "misdeals": "mis-deals by kind, table or hour, per thousand coups",
+    "false_alerts": "alerts closed as the reader's error, an hour of play, by kind, table or hour",
     "remedies": "time from alert to remedy, by kind or table",
     "reads": "reads declined and corrected, by table, deck or day",
     "pace": "coups an hour, by table or hour",

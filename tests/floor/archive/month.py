@@ -158,6 +158,8 @@ class PlayedTable:
         for state, later in (("acknowledged", 0), ("rectified", 20_000), ("closed", 60_000)):
             now = seen_at + self.draw.randrange(later + 1)
             changed = {"state": state, "changed_at": iso(now), "by": "Ann", "remedy": "R5"}
+            if state == "closed":  # each third was the reader's error
+                changed["category"] = "dealer" if self.alerts % 3 else "reader"
             yield self.say(own, now, content | changed)
         self.seq += 1  # the message that clears the topic
 

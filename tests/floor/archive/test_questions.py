@@ -68,6 +68,19 @@ def test_misdeals_are_those_that_were_raised(engine: Engine) -> None:
     assert all(row["low"] <= row["per_thousand"] <= row["high"] for row in by_hour)
 
 
+def test_false_alerts_are_those_closed_as_the_readers_error(engine: Engine) -> None:
+    """By kind, table and hour the same are counted, an hour of play with an exact interval."""
+    raised = Counter(alert["table"] for alert in contents("alert"))
+    played = sum(row["hours"] for row in rows(engine, "pace"))
+    for way in ("kind", "table", "hour"):
+        found = rows(engine, "false_alerts", by=way)
+        assert sum(row["closed"] for row in found) == raised.total()
+        assert sum(row["false"] for row in found) == sum(n // 3 for n in raised.values())
+        assert all(row["low"] <= row["an_hour"] <= row["high"] for row in found if row["hours"])
+    kinds = rows(engine, "false_alerts")
+    assert {row["hours"] for row in kinds} == {played}
+
+
 def test_remedies_are_timed_from_the_raising(engine: Engine) -> None:
     """Half of the alerts were seen within the middle of what was drawn for them."""
     raised = len(contents("alert"))

@@ -85,6 +85,11 @@ class History:
             shoe = self._shoes.get(table, {}).get(name)
             return None if shoe is None else _whole(name, shoe)
 
+    def coup(self, table: str, shoe: str, coup: int) -> dict[str, Any]:
+        """Return everything of a coup; nothing but its number where it is not known."""
+        with self._mutex:
+            return _coup(coup, self._shoes.get(table, {}).get(shoe) or _Shoe())
+
     def replies(self, table: str) -> list[Payload]:
         """Return the answers to orders, the newest first."""
         with self._mutex:
@@ -166,7 +171,7 @@ def _put(messages: list[Payload], payload: Payload) -> None:
 
 def _last(messages: list[Payload]) -> dict[str, Any]:
     keys = ("id", "coup", "code", "severity", "state", "text", "by", "remedy", "reason", "card")
-    return {key: messages[-1].get(key) for key in (*keys, "evidence", "slot", "order")}
+    return {key: messages[-1].get(key) for key in (*keys, "category", "evidence", "slot", "order")}
 
 
 def _card(steps: list[Payload]) -> dict[str, Any]:
@@ -188,24 +193,23 @@ def _summary(name: str, shoe: _Shoe) -> dict[str, Any]:
 
 
 def _whole(name: str, shoe: _Shoe) -> dict[str, Any]:
-    cards = [_card(steps) for _, steps in sorted(shoe.cards.items())]
-    pictures = list(shoe.pictures.values())
-    alerts = [{**_last(steps), "told": steps} for steps in shoe.alerts.values()]
-    numbers = sorted(
-        {*shoe.results, *(c["coup"] for c in cards), *(a["coup"] for a in alerts)} - {None}
-    )
+    groups = (*shoe.cards.values(), *shoe.alerts.values())
+    numbers = {*shoe.results, *(group[-1].get("coup") for group in groups)} - {None}
+    return {"shoe": name, "coups": [_coup(number, shoe) for number in sorted(numbers)]}
+
+
+def _coup(number: int, shoe: _Shoe) -> dict[str, Any]:
+    cards = [steps for _, steps in sorted(shoe.cards.items())]
     return {
-        "shoe": name,
-        "coups": [
-            {
-                "coup": number,
-                "results": shoe.results.get(number, []),
-                "cards": [card for card in cards if card["coup"] == number],
-                "alerts": [alert for alert in alerts if alert["coup"] == number],
-                "pictures": [picture for picture in pictures if picture.get("coup") == number],
-            }
-            for number in numbers
+        "coup": number,
+        "results": shoe.results.get(number, []),
+        "cards": [_card(steps) for steps in cards if steps[-1].get("coup") == number],
+        "alerts": [
+            {**_last(steps), "told": steps}
+            for steps in shoe.alerts.values()
+            if steps[-1].get("coup") == number
         ],
+        "pictures": [one for one in shoe.pictures.values() if one.get("coup") == number],
     }
 
 

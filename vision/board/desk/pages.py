@@ -96,6 +96,10 @@ class DeskPages:
             Route("/api/order/{table}/{name}", guard(self._order, change=True), methods=["POST"]),
             Route("/api/history/{table}", guard(of_table(history.shoes), DESK)),
             Route("/api/history/{table}/{shoe}", guard(self._shoe, DESK)),
+            Route(
+                "/api/history/{table}/{shoe}/{coup:int}",
+                guard(lambda request, _: history.coup(**request.path_params), DESK),
+            ),
             Route("/api/replies/{table}", guard(of_table(history.replies), DESK)),
             Route("/api/search", guard(lambda r, _: history.search(dict(r.query_params)), DESK)),
             Route("/api/media/{table}/{kind}/{id}", guard(self._media, DESK)),

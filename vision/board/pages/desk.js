@@ -1,9 +1,12 @@
 // The surveillance desk: all tables at a glance, the queue of alerts, and the chosen alert or table.
 
-import { actionsOf, say } from "/desk_actions.js";
+import { alertActions, coupActions, shoeActions } from "/desk_actions.js";
 import { watchSound } from "/desk_sound.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
+import { alertPictures, coupKept } from "/desk_evidence.js";
+import { say } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
+import { watchKeys } from "/desk_keys.js";
 import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
 import { alertWords, slotName, speak, spoken, wanted, word, wordOf } from "/words.js";
@@ -57,7 +60,7 @@ function chooseFirst() {
   if (first) chosen = { table: first.table, alert: first.alert.id };
 }
 
-const typing = () => [...$("actions").querySelectorAll("input")].some((input) => input.value);
+const typing = () => [...$("actions").querySelectorAll("input:not([type=checkbox])")].some((input) => input.value);
 
 // What is open, the gravest first.
 function queued() {
@@ -139,7 +142,7 @@ function alertItem(name, alert) {
   since.dataset.since = alert.raised_at;
   box.append(
     make("span", `severity ${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`, word(`severity.${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`)),
-    make("span", "where", `${titleOf(live.tables.get(name), name)} · ${word("coup")} ${alert.coup ?? "–"}`), since,
+    make("span", "where", `${titleOf(live.tables.get(name), name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup ?? "–"} · ${clockTime(alert.raised_at)}`), since,
     make("span", "text", alertWords(alert)), make("span", "due", dueWords(alert)),
   );
   box.addEventListener("click", () => choose(name, alert.id));
@@ -154,16 +157,54 @@ function dueWords(alert) {
   return `${word(`due.${DEADLINES.includes(alert.deadline) ? alert.deadline : "none"}`)}${seen}`;
 }
 
-// Facts are drawn again with each change, but actions only when they differ, or typing would be lost.
+const earlier = new Map(); // coups of earlier shoes, as the server keeps them
+
+// The coup of an alert, or the running one: its hands as they are published.
+function coupShown(table, alert) {
+  const is = (one) => one && (!alert || (one.shoe === alert.shoe && one.coup === alert.coup));
+  const running = table?.live ?? table?.result;
+  if (!alert) return table?.results.get(running?.coup) ?? running;
+  const found = [table.results.get(alert.coup), table.live].find(is);
+  const key = [chosen.table, alert.shoe, alert.coup].join();
+  if (!found && Number.isInteger(alert.coup) && !earlier.has(key)) {
+    earlier.set(key, undefined);
+    coupKept(chosen.table, alert.shoe, alert.coup).then((kept) => { earlier.set(key, kept?.results.at(-1)); live.plan(); });
+  }
+  return found ?? earlier.get(key);
+}
+
+let acted = ""; // what the actions on the page are for
+
+// Facts are drawn again with each change, but actions only when they differ, and never while somebody types.
 function renderDetail() {
   const table = live.tables.get(chosen.table);
   const alert = table?.alerts.get(chosen.alert);
-  const coup = alert ? alert.coup : table?.live?.coup ?? table?.result?.coup ?? 0;
+  const coup = coupShown(table, alert);
+  const dealt = [coup?.shoe, coup?.coup, coup?.punto?.cards, coup?.banco?.cards, coup?.winner];
   const none = [make("p", "empty", word("desk.choose"))];
-  const facts = JSON.stringify([chosen, alert ?? [table?.live, table?.result, table?.shoe, table?.status]]);
-  renderOnce($("facts"), facts, () => !table ? none : alert ? alertFacts(chosen.table, table, alert) : tableFacts(chosen.table, table, coup));
-  const actions = JSON.stringify([chosen, Boolean(alert), coup, alert?.state, alert?.acknowledged_by]);
-  renderOnce($("actions"), actions, () => !table ? [] : actionsOf(chosen.table, alert, coup, me));
+  const facts = JSON.stringify([chosen, dealt, alert ?? [table?.live, table?.result, table?.shoe, table?.status]]);
+  renderOnce($("facts"), facts, () => !table ? none : alert ? alertFacts(chosen.table, table, alert, coup) : tableFacts(chosen.table, table, coup?.coup ?? 0));
+  const proof = JSON.stringify(alert ? [chosen, alert.evidence, alert.code] : []);
+  renderOnce($("evidence"), proof, () => { if (alert) alertPictures($("evidence"), chosen.table, alert); return []; });
+  const stands = JSON.stringify([chosen, Boolean(alert), coup?.coup, alert?.state, alert?.acknowledged_by]);
+  if (typing() && stands === acted) return;
+  acted = stands;
+  const others = alert ? [...table.alerts.values()].filter((one) => one.id !== alert.id && one.code === alert.code && one.state !== "closed").map((one) => one.id) : [];
+  renderOnce($("actions"), JSON.stringify([stands, dealt, others]), () => !table ? [] : [
+    ...(alert ? alertActions(chosen.table, alert, others, me) : []),
+    ...(!alert || coup?.shoe === table.shoe?.shoe ? coupActions(chosen.table, table, coup, me, alert?.slot ?? alert?.expected?.[0]) : []),
+    ...(alert ? [] : shoeActions(chosen.table, me)),
+  ]);
+}
+
+// Go on in the queue by so many alerts; what is chosen is in sight.
+function step(by) {
+  const all = queued();
+  const at = all.findIndex(({ table, alert }) => table === chosen.table && alert.id === chosen.alert);
+  const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
+  if (!next) return;
+  choose(next.table, next.alert.id);
+  requestAnimationFrame(() => document.querySelector("#queue [aria-pressed=true]")?.scrollIntoView({ block: "nearest" }));
 }
 
 function choose(table, alert) {
@@ -184,7 +225,7 @@ function route() {
   $("alerts").hidden = $("detail").hidden = name !== "alerts";
   $("history").hidden = name !== "history";
   $("search").hidden = name !== "search";
-  if (name === "history") openHistory($("history"), live, rest);
+  if (name === "history") openHistory($("history"), live, rest, me);
   if (name === "search") openSearch($("search"), live);
 }
 
@@ -196,6 +237,7 @@ async function begin() {
   live = new Live("/api/events", render);
   watchSession(live);
   addEventListener("hashchange", route);
+  watchKeys(step);
   route();
 }
 

@@ -1,104 +1,67 @@
-// The actions for the chosen alert or table, as orders in the name of the person who is logged in.
+// The actions for the chosen alert, coup or table, as orders in the name of the person who is logged in.
 
+import { correctPanel } from "/desk_correct.js";
 import { remedyWords } from "/desk_detail.js";
-import { make } from "/live.js";
-import { order } from "/session.js";
-import { slotName, word } from "/words.js";
+import { act, labelled, select, words } from "/desk_forms.js";
+import { make, titleOf } from "/live.js";
+import { slotName, word, wordOf } from "/words.js";
 
 const REMEDIES = Array.from({ length: 12 }, (_, i) => `R${i + 1}`);
 const SLOTS = ["PUNTO_1", "BANCO_1", "PUNTO_2", "BANCO_2", "PUNTO_3", "BANCO_3"];
-const RANKS = [..."A23456789TJQK"];
-const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
-
-export function say(text, good = false) {
-  const box = document.getElementById("said");
-  box.textContent = text;
-  box.classList.toggle("good", good);
-}
-
-export function actionsOf(table, alert, coup, me) {
-  return [...(alert ? alertActions(table, alert, me) : []), ...coupActions(table, coup, me), ...(alert ? [] : shoeActions(table, me))];
-}
-
-// A form whose button gives an order; `fields` returns the order's fields when it is pressed.
-function act({ table, name, label, inputs = [], fields, first = false }) {
-  const form = make("form", "act");
-  const button = make("button", first ? "first" : "", label);
-  button.dataset.order = name;
-  form.append(...inputs, button);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    button.disabled = true;
-    say(`${label} …`);
-    const why = await order(table, name, fields());
-    say(`${label}: ${why || word("desk.done")}`, !why);
-    button.disabled = false;
-  });
-  return form;
-}
-
-function labelled(text, input, wide = false) {
-  const label = make("label", wide ? "wide" : "", text);
-  label.append(input);
-  return label;
-}
-
-function words(text) {
-  const input = make("input");
-  input.maxLength = 200;
-  return [labelled(text, input, true), () => (input.value.trim() ? { reason: input.value.trim() } : {})];
-}
-
-function select(text, options) {
-  const input = make("select");
-  for (const [value, name] of options) {
-    const option = make("option", "", name);
-    option.value = value;
-    input.append(option);
-  }
-  return [labelled(text, input), () => input.value];
-}
+const CATEGORIES = ["dealer", "procedure", "reader", "training", "other"];
 
 const can = (me, ...roles) => roles.includes(me.role);
 
-function alertActions(table, alert, me) {
+// `others` are alerts of the same kind at the table, which one close can end too.
+export function alertActions(table, alert, others, me) {
   if (alert.state === "closed") return [make("p", "empty", word("desk.closed"))];
   const open = alert.state !== "rectified";
   const [comment, reason] = words(word("desk.comment_sent"));
-  const plain = (name, label, first = false) => act({ table, name, label, first, fields: () => ({ alert: alert.id, ...reason() }) });
+  const plain = (name, label, more = {}) => act({ table, name, label, fields: () => ({ alert: alert.id, ...reason() }), ...more });
   const row = make("div", "row");
-  if (open && !alert.acknowledged_by) row.append(plain("ack_alert", word("desk.acknowledge"), true));
-  row.append(plain("comment_alert", word("desk.add_comment")), plain("close_alert", word("desk.close")));
+  if (open && !alert.acknowledged_by) row.append(plain("ack_alert", word("desk.acknowledge"), { first: true, key: "a" }));
+  row.append(plain("comment_alert", word("desk.add_comment")));
   const found = [make("h3", "", word("desk.can_do")), comment, row];
   if (open && can(me, "inspector")) {
     const [remedyBox, remedy] = select(word("desk.remedy"), REMEDIES.map((code) => [code, remedyWords(code)]));
-    found.push(act({ table, name: "rectify_alert", label: word("state.rectified"), inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
+    found.push(act({ table, name: "rectify_alert", label: word("state.rectified"), key: "r", inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
   }
+  found.push(closing(table, alert, others, reason));
   return found;
 }
 
-function coupActions(table, coup, me) {
-  if (!coup) return [];
+function closing(table, alert, others, reason) {
+  const [categoryBox, category, input] = select(word("desk.category"), [["", "–"], ...CATEGORIES.map((one) => [one, wordOf("category", one)])]);
+  const also = make("input");
+  input.required = true;
+  also.type = "checkbox";
+  const inputs = others.length ? [categoryBox, labelled(word("desk.also", { n: others.length }), also)] : [categoryBox];
+  const ids = () => [alert.id, ...(also.checked ? others : [])];
+  return act({ table, name: "close_alert", label: word("desk.close"), key: "c", inputs, fields: () => ids().map((id) => ({ alert: id, category: category(), ...reason() })) });
+}
+
+// `coup` has its shoe, its number, and the hands as they are published; `first` is the slot in question.
+export function coupActions(name, table, coup, me, first = "") {
+  if (!coup?.coup) return [];
+  const number = coup.coup;
+  const where = `${titleOf(table, name)}, ${word("shoe")} ${coup.shoe}, ${word("coup")} ${number}`;
   const [box, reason] = words(word("desk.reason"));
-  const plain = (name, label) => act({ table, name, label, fields: () => ({ coup, ...reason() }) });
-  if (!can(me, "inspector")) return [make("h3", "", `${word("coup")} ${coup}`), box, plain("hold_result", word("desk.hold"))];
-  const [slotBox, slot] = select(word("desk.slot"), SLOTS.map((one) => [one, slotName(one)]));
-  const [rankBox, rank] = select(word("desk.rank"), RANKS.map((one) => [one, one === "T" ? "10" : one]));
-  const [suitBox, suit] = select(word("desk.suit"), Object.entries(SUITS).map(([one, sign]) => [one, `${sign} ${word(`suit.${one}`)}`]));
+  const plain = (order, label) => act({ table: name, name: order, label, fields: () => ({ coup: number, ...reason() }), vouched: () => `${where}. ${label}` });
+  const title = make("h3", "", `${word("coup")} ${number}`);
+  if (!can(me, "inspector")) return [title, box, plain("hold_result", word("desk.hold"))];
   const [fromBox, from] = select(word("desk.from"), SLOTS.map((one) => [one, slotName(one)]));
   const [toBox, to] = select(word("desk.to"), SLOTS.map((one) => [one, slotName(one)]));
   const row = make("div", "row");
   row.append(plain("confirm", word("dealer.confirm")), plain("result_stands", word("desk.stands")), plain("hold_result", word("desk.hold")), plain("void_coup", word("desk.void")),
     plain("burn_card", word("desk.burn")), plain("carry_card", word("desk.carry")), plain("free_hand", word("banner.free")));
   return [
-    make("h3", "", `${word("coup")} ${coup}`), box,
-    act({ table, name: "correct_card", label: word("desk.correct"), inputs: [slotBox, rankBox, suitBox], fields: () => ({ coup, slot: slot(), card: rank() + suit(), ...reason() }) }),
-    act({ table, name: "move_card", label: word("desk.move"), inputs: [fromBox, toBox], fields: () => ({ coup, source: from(), target: to(), ...reason() }) }),
-    row, act({ table, name: "undo_last", label: word("desk.undo"), fields: reason }),
+    title, correctPanel({ table: name, where, coup, number, first }), box,
+    act({ table: name, name: "move_card", label: word("desk.move"), inputs: [fromBox, toBox], fields: () => ({ coup: number, source: from(), target: to(), ...reason() }) }),
+    row, act({ table: name, name: "undo_last", label: word("desk.undo"), fields: reason, vouched: () => `${where}. ${word("desk.undo")}` }),
   ];
 }
 
-function shoeActions(table, me) {
+export function shoeActions(table, me) {
   if (!can(me, "inspector")) return [];
   const input = make("input");
   Object.assign(input, { required: true, maxLength: 64, pattern: "[A-Za-z0-9._\\-]+" });

@@ -1,7 +1,7 @@
 // The chosen alert or table: what was expected, what was seen, and the pictures.
 
 import { cardFace } from "/cards.js";
-import { framesOf, player } from "/clip.js";
+import { hands } from "/desk_evidence.js";
 import { clockTime, make, titleOf } from "/live.js";
 import { alertWords, faultName, inSigns, slotName, spoken, word, wordOf } from "/words.js";
 
@@ -39,14 +39,16 @@ function percent(share) {
   return share > SUREST ? `> ${SUREST.toLocaleString(spoken(), style)}` : share.toLocaleString(spoken(), style);
 }
 
-export function alertFacts(name, table, alert) {
+// `coup` has the hands as they are published; what is in question is marked in them.
+export function alertFacts(name, table, alert, coup) {
   const severity = make("span", `severity ${alert.severity}`, wordOf("severity", alert.severity));
-  const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${spoken() === "en" ? `${faultName(alert.code)} · ` : ""}${alert.id}`;
+  const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${clockTime(alert.raised_at)} · ${spoken() === "en" ? `${faultName(alert.code)} · ` : ""}${alert.id}`;
   return [
     severity, make("p", "title", alertWords(alert)), make("p", "where", where),
+    ...(coup ? [hands(coup, alert)] : []),
     facts([
       [word("desk.recorded"), spoken() === "en" ? null : recorded(inSigns(alert.text))],
-      [word("desk.state"), wordOf("state", alert.state)], [word("desk.raised"), clockTime(alert.raised_at)],
+      [word("desk.state"), wordOf("state", alert.state)], [word("desk.count"), alert.count > 1 ? alert.count : null],
       [word("desk.acknowledged_by"), alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
       [word("desk.expected"), (alert.expected ?? []).map(slotName).join(" / ") || word("desk.no_card")], [word("desk.observed"), alert.observed ? slotName(alert.observed) : null],
       [word("desk.card"), alert.card ? faces([alert.card]) : null], [word("desk.confidence"), percent(alert.confidence)],
@@ -57,8 +59,8 @@ export function alertFacts(name, table, alert) {
       [word("desk.in_time"), alert.in_time === null ? null : word(alert.in_time ? "yes" : "no")],
       [word("desk.remedy"), alert.remedy ? remedyWords(alert.remedy) : null],
       [word("desk.changed_by"), alert.by ? `${alert.by} (${wordOf("role", alert.role)})` : null], [word("desk.comment"), alert.reason],
+      [word("desk.category"), alert.category ? wordOf("category", alert.category) : null],
     ]),
-    pictures(name, alert.evidence ?? []),
   ];
 }
 
@@ -72,35 +74,4 @@ export function tableFacts(name, table, coup) {
       [word("side.punto"), live ? faces(live.punto.cards) : null], [word("side.banco"), live ? faces(live.banco.cards) : null],
     ]),
   ];
-}
-
-export function pictures(table, topics) {
-  const box = make("div", "pictures");
-  for (const topic of topics) {
-    const address = `/api/media/${encodeURIComponent(table)}/${topic.split("/").slice(-2).map(encodeURIComponent).join("/")}`;
-    box.append(topic.includes("clip/") ? clip(address) : still(address));
-  }
-  return box;
-}
-
-function still(address) {
-  const image = make("img");
-  image.src = address;
-  image.alt = word("desk.picture");
-  // In full size by a click or Enter.
-  const link = make("a");
-  link.href = address;
-  link.target = "_blank";
-  link.append(image);
-  image.addEventListener("error", () => link.replaceWith(make("p", "empty", word("desk.no_picture"))));
-  return link;
-}
-
-function clip(address) {
-  const box = make("div", "", word("desk.loading"));
-  fetch(address).then(async (answer) => {
-    const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
-    box.replaceChildren(frames.length ? player(frames, word("desk.clip")) : make("p", "empty", word("desk.no_clip")));
-  }).catch(() => { box.textContent = word("desk.clip_failed"); });
-  return box;
 }

@@ -1,14 +1,19 @@
 // Earlier coups: the shoes of each table, card by card, and a search over them.
 
-import { faces, pictures, remedyWords } from "/desk_detail.js";
+import { coupActions } from "/desk_actions.js";
+import { faces, remedyWords } from "/desk_detail.js";
+import { coupKept, hands, pictures } from "/desk_evidence.js";
 import { clockTime, make, titleOf } from "/live.js";
 import { download, get } from "/session.js";
 import { alertWords, cardText, faultName, faultNames, slotName, word, wordOf } from "/words.js";
 
+const PUBLISHED_MS = 400; // in which what an order changed has come; shorter shows the coup as it was
 const day = (iso) => (iso ? `${iso.slice(0, 10)} ${clockTime(iso)}` : "–");
 
 function listTable(heads, rows) {
+  const box = make("div", "scroll");
   const table = make("table", "list");
+  box.append(table);
   const head = make("tr");
   for (const name of heads) {
     const cell = make("th", "", word(`col.${name}`));
@@ -25,7 +30,7 @@ function listTable(heads, rows) {
     }
     table.append(row);
   }
-  return table;
+  return box;
 }
 
 function link(text, ...path) {
@@ -35,8 +40,8 @@ function link(text, ...path) {
   return found;
 }
 
-export async function openHistory(box, live, [table, shoe, coup]) {
-  if (shoe) return openShoe(box, live, table, shoe, coup);
+export async function openHistory(box, live, [table, shoe, coup], me) {
+  if (shoe) return openShoe(box, live, [table, shoe, coup], me);
   const parts = [make("h2", "", word("desk.shoes"))];
   for (const [name, known] of live.tables) {
     const shoes = (await get(`/api/history/${encodeURIComponent(name)}`)) ?? [];
@@ -48,25 +53,46 @@ export async function openHistory(box, live, [table, shoe, coup]) {
   box.replaceChildren(...parts);
 }
 
-async function openShoe(box, live, table, shoe, chosen) {
+async function openShoe(box, live, [table, shoe, chosen], me) {
   const whole = await get(`/api/history/${encodeURIComponent(table)}/${encodeURIComponent(shoe)}`);
   const title = make("h2", "", word("history.shoe", { table: titleOf(live.tables.get(table), table), shoe }));
   if (!whole) return box.replaceChildren(title, make("p", "empty", word("history.unknown")));
-  box.replaceChildren(link(word("history.all"), "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, shoe, coup, String(coup.coup) === chosen)));
+  box.replaceChildren(link(word("history.all"), "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox({ live, table, shoe, me }, coup, String(coup.coup) === chosen)));
 }
 
 const winnerOf = (result) => (result.winner ? word(`side.${result.winner}`) : wordOf("result", result.state));
 
-function coupBox(table, shoe, coup, open) {
-  const box = make("details");
+// What it came to last, in words.
+function summaryOf(coup) {
   const last = coup.results[coup.results.length - 1];
   const words = last ? `${winnerOf(last)} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : word("history.no_result");
   const more = [last?.revision ? word("history.revision", { n: last.revision }) : "", coup.alerts.length ? word("history.alerts", { n: coup.alerts.length }) : ""].filter(Boolean);
-  box.append(make("summary", "", word("history.coup", { n: coup.coup, result: `${words}${more.length ? ` (${more.join(", ")})` : ""}` })));
-  // Built when it is opened, because a shoe has hundreds of pictures.
-  box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(exportBox(table, shoe, coup.coup), ...coupParts(table, coup)); });
+  return word("history.coup", { n: coup.coup, result: `${words}${more.length ? ` (${more.join(", ")})` : ""}` });
+}
+
+function coupBox(place, coup, open) {
+  const { table, shoe } = place;
+  const box = make("details", "panel");
+  const said = make("p", "said");
+  said.setAttribute("role", "status");
+  const build = (now) => box.replaceChildren(make("summary", "", summaryOf(now)), said, ...orders(place, now), exportBox(table, shoe, now.coup), ...coupParts(table, now));
+  box.append(make("summary", "", summaryOf(coup)));
+  // Built when it is opened, because a shoe has hundreds of pictures; and anew after an order.
+  box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) build(coup); });
+  box.addEventListener("done", () => setTimeout(async () => build(await coupKept(table, shoe, coup.coup) ?? coup), PUBLISHED_MS));
   box.open = open;
   return box;
+}
+
+// What a person may do about a coup; of a shoe that is over nothing can be changed any more.
+function orders({ live, table, shoe, me }, coup) {
+  const last = coup.results.at(-1);
+  if (!last) return [];
+  const known = live.tables.get(table);
+  const panel = make("details", "orders");
+  const can = known?.shoe?.shoe === shoe ? coupActions(table, known, last, me) : [make("p", "empty", word("history.over"))];
+  panel.append(make("summary", "", word("desk.can_do")), ...can);
+  return [hands(last), panel];
 }
 
 // For a dispute: the part of the log, the evidence and the receipt of their verification, in one file.
@@ -99,17 +125,21 @@ function coupParts(table, coup) {
     ])));
   }
   if (coup.alerts.length) {
-    parts.push(make("h3", "", word("desk.alerts")), listTable(["alert", "fault", "text", "state", "by", "remedy", "comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
-      `${one.id}, ${clockTime(one.changed_at)}`, faultName(one.code), alertWords(one), wordOf("state", one.state), one.by || one.acknowledged_by, one.remedy ? remedyWords(one.remedy) : "", one.reason,
+    parts.push(make("h3", "", word("desk.alerts")), listTable(["alert", "fault", "text", "state", "by", "remedy", "category", "comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
+      `${one.id}, ${clockTime(one.changed_at)}`, faultName(one.code), alertWords(one), wordOf("state", one.state), one.by || one.acknowledged_by, one.remedy ? remedyWords(one.remedy) : "", one.category ? wordOf("category", one.category) : "", one.reason,
     ]))));
-    const shown = [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))];
-    if (shown.length) parts.push(make("h3", "", word("history.pictures")), pictures(table, shown));
+    const shown = coup.alerts.flatMap((alert) => (alert.evidence ?? []).map((topic) => [topic, faultName(alert.code)]));
+    if (shown.length) {
+      const box = make("div", "pictures");
+      box.append(...pictures(table, shown));
+      parts.push(make("h3", "", word("history.pictures")), box);
+    }
   }
   parts.push(make("h3", "", word("history.cards")), listTable(["order", "slot", "card", "confidence", "second", "message", "picture", "sha256"], coup.cards.map((card) => {
     const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();
     return [
       card.order, slotName(card.slot), card.card ? faces([card.card]) : word("card.unread"), card.confidence, cardText(card.second), `${card.seq}, ${clockTime(card.at)}`,
-      shown ? pictures(table, [shown.topic]) : "", shown ? make("code", "", shown.sha256) : "",
+      shown ? pictures(table, [[shown.topic, cardText(card.card)]])[0] : "", shown ? make("code", "", shown.sha256) : "",
     ];
   })));
   return parts;
@@ -150,9 +180,9 @@ export function openSearch(box, live) {
     for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
     found.replaceChildren(make("p", "empty", rows.length ? word("search.found", { n: rows.length }) : word("search.nothing")),
-      listTable(["time", "table", "shoe", "coup", "what", "state", "by", "remedy"], rows.map((one) => [
+      listTable(["time", "table", "shoe", "coup", "what", "state", "by", "remedy", "category"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table).replaceAll(" ", "\u00a0"), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
-        one.kind === "alert" ? foundWords(one) : `${slotName(one.slot)}: ${one.card ? cardText(one.card) : word("card.unread")}`, one.kind === "alert" ? wordOf("state", one.state) : "", one.by, one.remedy ? remedyWords(one.remedy) : "",
+        one.kind === "alert" ? foundWords(one) : `${slotName(one.slot)}: ${one.card ? cardText(one.card) : word("card.unread")}`, one.kind === "alert" ? wordOf("state", one.state) : "", one.by, one.remedy ? remedyWords(one.remedy) : "", one.category ? wordOf("category", one.category) : "",
       ])));
   });
   box.replaceChildren(make("h2", "", word("desk.search")), form, found);

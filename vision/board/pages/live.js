@@ -1,5 +1,6 @@
 // The connection to the board server: the state of each table, and whether it can be trusted.
 
+import { listen } from "/stream.js";
 import { word } from "/words.js";
 
 // Seconds without an event or message after which a page calls itself not live: two ticks of the server, and half a one to spare.
@@ -61,22 +62,26 @@ export class Live {
     this.heard = performance.now();
     this.planned = false;
     this.changed = changed;
-    this.source = new EventSource(address);
-    this.source.addEventListener("reset", (event) => this.reset(JSON.parse(event.data)));
-    this.source.addEventListener("update", (event) => this.take(JSON.parse(event.data)));
-    this.source.addEventListener("tick", (event) => { this.tick = JSON.parse(event.data); this.note(); });
+    this.refused = () => {};
+    listen(address, (kind, data) => this.hear(kind, data));
     setInterval(() => this.plan(), 500);
     addEventListener("resize", () => this.plan());
   }
 
+  hear(kind, data) {
+    if (kind === "refused") return this.refused();
+    if (kind === "tick") this.tick = data;
+    if (kind === "reset") this.reset(data);
+    else if (kind === "update") this.take(data);
+    this.note();
+  }
+
   reset(house) {
     this.tables = new Map(Object.entries(house).map(([name, said]) => [name, new Table(said)]));
-    this.note();
   }
 
   take({ table, topic, payload }) {
     this.tables.get(table)?.take(topic, payload);
-    this.note();
   }
 
   note() {

@@ -26,17 +26,20 @@ function build() {
   const cancel = make("button", "", word("dealer.cancel"));
   cancel.type = "button";
   row.append(make("button", "first", word("second.vouch")), cancel);
-  form.append(title, why, nameBox, passwordBox, codeBox, row);
+  const what = make("p", "what");
+  form.append(title, what, why, nameBox, passwordBox, codeBox, row);
   dialog.append(form);
   title.id = "second-title";
   dialog.setAttribute("aria-labelledby", title.id);
   document.body.append(dialog);
-  return { dialog, form, why, name, password, codeBox, code, cancel };
+  return { dialog, form, what, why, name, password, codeBox, code, cancel };
 }
 
 // Returns name, password and code of the second person, or null where nobody vouches.
-export function secondPerson(why, asks) {
+// They read what they vouch for.
+export function secondPerson(why, asks, what) {
   box ??= build();
+  box.what.textContent = what;
   box.why.textContent = translated(why);
   box.codeBox.hidden = asks !== "code";
   box.code.value = "";

@@ -75,12 +75,13 @@ async function post(path, fields) {
 }
 
 // Give an order to a table, with a second person where it needs one; returns why it was refused, "" when it was accepted.
-export async function order(table, name, fields = {}) {
+// `what` says in words what the second person vouches for.
+export async function order(table, name, fields = {}, what = "") {
   try {
     const path = `/api/order/${encodeURIComponent(table)}/${name}`;
     let said = await post(path, fields);
     while (said.ask) {
-      const second = await secondPerson(said.why, said.ask);
+      const second = await secondPerson(said.why, said.ask, what);
       if (!second) return word("said.nobody");
       said = await post(path, { ...fields, second });
     }
@@ -96,9 +97,7 @@ export async function logOut() {
   location.assign("/login");
 }
 
-// The browser gives up a stream that was refused: then the session has ended.
+// A stream that was refused: then the session has ended.
 export function watchSession(live) {
-  live.source.addEventListener("error", () => {
-    if (live.source.readyState === EventSource.CLOSED) whoAmI();
-  });
+  live.refused = whoAmI;
 }

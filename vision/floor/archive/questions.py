@@ -199,6 +199,30 @@ OF_DEALING = tuple(
 )
 
 
+def false_alerts(connection: Connection, asked: Asked) -> Answer:
+    """Return how many alerts people closed as the reader's error, an hour of play."""
+    keys = {"kind": "code", "table": "table_name"}
+    found = _rows(connection, "closed", asked, keys.get(asked.by, HOUR.format("raised_at")))
+    played: Counter[Any] = Counter()
+    for table, hour, _ in _rows(connection, "pace", asked):
+        played[{"kind": "all", "table": table}.get(asked.by, hour % DAY_HOURS)] += 1
+    rows = []
+    for key, closed, false in found:
+        hours = played["all" if asked.by == "kind" else key]
+        shares = (round(n / hours, 3) if hours else None for n in (false, *poisson(int(false))))
+        rows.append((_label(key, asked.by), closed, int(false), hours, *shares))
+    columns = (asked.by, "closed", "false", "hours", "an_hour", "low", "high")
+    title = f"False alerts by {asked.by}, an hour of play"
+    return Answer(title, columns, rows, [FALSE], (asked.by, "an_hour", "low", "high"))
+
+
+FALSE = (
+    "false: closed as the reader's error; closed: with a category; hours: of the clock and table "
+    "in which a coup was dealt; who deals the messages do not say: ask by hour and hold it against "
+    "the rota"
+)
+
+
 def _label(key: object, by: str) -> str:
     """Return what people call a group of rows."""
     if by == "hour":
@@ -399,6 +423,7 @@ STATES = ("online", "blind", "offline", "stopped")
 # Each question, and by what it can be asked, the usual one first.
 QUESTIONS: Mapping[str, tuple[Question, tuple[str, ...]]] = {
     "misdeals": (misdeals, ("kind", "table", "hour")),
+    "false_alerts": (false_alerts, ("kind", "table", "hour")),
     "remedies": (remedies, ("kind", "table")),
     "reads": (reads, ("table", "deck", "day")),
     "pace": (pace, ("table", "hour")),

@@ -8,6 +8,12 @@ WHERE raised_at >= :since AND raised_at < :until AND (:table = '' OR table_name 
   AND severity IN ('warning', 'critical') AND code IN :codes
 GROUP BY 1
 
+-- name: closed
+SELECT {key}, count(*), sum(CASE WHEN category = 'reader' THEN 1 ELSE 0 END) FROM alert
+WHERE raised_at >= :since AND raised_at < :until AND (:table = '' OR table_name = :table)
+  AND severity <> 'info' AND category IS NOT NULL
+GROUP BY 1 ORDER BY 1
+
 -- name: coups
 SELECT {key}, count(*) FROM coup
 WHERE dealt_at >= :since AND dealt_at < :until AND (:table = '' OR table_name = :table)

@@ -187,6 +187,7 @@ alert = _table(
     _said("closed_at", BigInteger, _in_state("closed"), null=True, first=True),
     _said("in_time", Boolean, null=True),
     _said("remedy"),
+    _said("category", of=lambda alert: alert.get("category"), null=True),
     _said("by"),
     _said("text"),
     Index("alert_raised", "raised_at", "site", "table_name", "code"),

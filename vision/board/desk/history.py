@@ -194,8 +194,9 @@ def _summary(name: str, shoe: _Shoe) -> dict[str, Any]:
 
 def _whole(name: str, shoe: _Shoe) -> dict[str, Any]:
     groups = (*shoe.cards.values(), *shoe.alerts.values())
-    numbers = {*shoe.results, *(group[-1].get("coup") for group in groups)} - {None}
-    return {"shoe": name, "coups": [_coup(number, shoe) for number in sorted(numbers)]}
+    told = (group[-1].get("coup") for group in groups)
+    numbers = sorted({*shoe.results, *(number for number in told if isinstance(number, int))})
+    return {"shoe": name, "coups": [_coup(number, shoe) for number in numbers]}
 
 
 def _coup(number: int, shoe: _Shoe) -> dict[str, Any]:

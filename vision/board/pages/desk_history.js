@@ -58,6 +58,8 @@ async function openShoe(box, live, [table, shoe, chosen], me) {
   const title = make("h2", "", word("history.shoe", { table: titleOf(live.tables.get(table), table), shoe }));
   if (!whole) return box.replaceChildren(title, make("p", "empty", word("history.unknown")));
   box.replaceChildren(link(word("history.all"), "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox({ live, table, shoe, me }, coup, String(coup.coup) === chosen)));
+  // Whoever came by a key goes on from here.
+  (box.querySelector("details[open] > summary") ?? box.querySelector("summary"))?.focus();
 }
 
 const winnerOf = (result) => (result.winner ? word(`side.${result.winner}`) : wordOf("result", result.state));

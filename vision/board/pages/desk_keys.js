@@ -32,6 +32,7 @@ export function watchKeys(step) {
     r: ["state.rectified", () => go("#actions form:has([data-order=rectify_alert]) select")],
     e: ["desk.correct", () => go("form.correct select")],
     c: ["desk.close", () => go("#actions form:has([data-order=close_alert]) select")],
+    m: ["col.comment", () => go("#actions > label input")],
     v: ["keys.picture", () => press("#evidence .enlarge")],
     " ": ["keys.clip", () => press(".player button")],
     1: ["desk.alerts", () => to("alerts")],

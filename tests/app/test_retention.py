@@ -39,7 +39,7 @@ class Machine:
             self.journal._store,
             self.evidence,
             config.log,
-            self.journal.table.clock,
+            self.journal.session,
             monotonic_s=lambda: self.seconds,
         )
         self.pictures = EvidenceStore(folder_of(self.path))

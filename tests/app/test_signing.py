@@ -26,6 +26,7 @@ from vision.record.facts import Fact, Recorded
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.log import write_record
 from vision.storage.log_reader import read_log
+from vision.storage.retention import CHECKPOINTS
 from vision.wire.messages import message_line
 from vision.wire.session import advance
 
@@ -80,7 +81,7 @@ def audit(folder: Path) -> int:
 def forge_pruning(folder: Path) -> None:
     """Take the second shoe out as a pruning does, and say so in a record that nobody signs."""
     with sqlite3.connect(folder / "t.sqlite") as db:
-        marks = [n for (n,) in db.execute("SELECT n FROM segment ORDER BY n")]
+        marks = [n for (n,) in db.execute(f"{CHECKPOINTS} ORDER BY n")]
         first, last = marks[1], marks[2] - 1
         (digest,) = db.execute("SELECT hash FROM log WHERE n = ?", (last,)).fetchone()
         db.execute("DELETE FROM log WHERE n >= ? AND n < ?", (first, last))
@@ -167,7 +168,6 @@ def test_older_copy_is_noticed_whatever_line_is_put_behind(folder: Path) -> None
     with sqlite3.connect(folder / "t.sqlite") as db:
         (half,) = db.execute("SELECT max(n) / 2 FROM log").fetchone()
         db.execute("DELETE FROM log WHERE n > ?", (half,))
-        db.execute("DELETE FROM segment WHERE n > ?", (half,))
         (digest,) = db.execute("SELECT hash FROM log WHERE n = 7").fetchone()
     with pytest.raises(OutsideError, match="is missing"):
         go_on(folder)
@@ -193,8 +193,6 @@ def behind(folder: Path, *contents: Mapping[str, object]) -> None:
         for content in contents:
             n += 1
             head = write_record(db, n, head, content)
-            if "desk" in content:
-                db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", (n, NOON, 10**6))
 
 
 def swap_winners(folder: Path) -> None:

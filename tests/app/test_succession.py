@@ -27,7 +27,7 @@ from vision.record.facts import EvidenceKept, Fact, Hold, Medium, Recorded, Regi
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log import Entry
-from vision.storage.log_reader import read_log, read_messages, recent_orders, trusted_time
+from vision.storage.log_reader import _messages, read_log, recent_orders
 from vision.wire.messages import Message
 
 IDENTITY = "1d" * 32
@@ -57,7 +57,7 @@ class House:
 
     def messages(self) -> list[Message]:
         """Return the messages that stand beside the log."""
-        return list(read_messages(self.log))
+        return list(_messages(self.log, "true"))
 
     def audit(self, log: Path | None = None) -> int:
         """Audit a log with the key and its anchors."""
@@ -294,11 +294,12 @@ def test_order_is_not_taken_again_by_the_next_log(house: House) -> None:
 def test_confirmed_time_goes_on_whatever_the_clock_says(house: House) -> None:
     """A clock forty days ahead at `log begin` makes nothing old."""
     with house.open() as journal:
-        journal._retention._elapsed.at(1_700_000_100_000)
-    before = trusted_time(house.log)
-    assert before is not None
+        journal.take([journal._retention.time(1_700_000_100_000)], "time")
+        before = journal.session.register.time
+    assert before
     begin_log(house.config, Beginning(1_700_000_000_000 + 40 * DAY_MS))
-    assert trusted_time(house.log) == before
+    with house.open() as journal:
+        assert journal.session.register.time == before
 
 
 def test_time_of_a_new_log_begins_at_the_newest_evidence(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from tests.chaos.shoe import play
 from tests.chaos.table import journal_of
 from vision.cli import main
 from vision.errors import OutsideError
-from vision.storage.log import MESSAGES, _sum, messages_from
-from vision.wire.messages import Message
+from vision.storage.log import MESSAGES, messages_from
+from vision.wire.messages import Message, message_sum
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,8 @@ def forge(log: Path, seq: int, old: str, new: str) -> None:
         assert payload != said.payload
         forged = Message(said.topic, payload, said.qos, said.retain, said.seq)
         db.execute(
-            "UPDATE message SET payload = ?, sum = ? WHERE seq = ?", (payload, _sum(forged), seq)
+            "UPDATE message SET payload = ?, sum = ? WHERE seq = ?",
+            (payload, message_sum(forged), seq),
         )
 
 
@@ -83,7 +84,7 @@ def test_result_that_nobody_said_is_found(log: Path) -> None:
     with sqlite3.connect(log) as db:
         (last,) = db.execute("SELECT max(seq) FROM message").fetchone()
         said = Message("casino/chaos/table/1/coup/result", b"{}", 1, True, last + 1)
-        row = (said.seq, said.topic, said.payload, said.qos, said.retain, _sum(said))
+        row = (said.seq, said.topic, said.payload, said.qos, said.retain, message_sum(said))
         db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", row)
         db.execute("INSERT OR REPLACE INTO standing VALUES (?, ?)", (said.topic, said.seq))
     assert main(["audit", str(log)]) == 3

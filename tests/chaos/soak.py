@@ -24,10 +24,10 @@ from tests.chaos.shoe import COUPS_A_SHOE, NOON, play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
 from tests.mqtt.mqtt_tools import wait_for
 from vision.app.journal import Journal
-from vision.app.restore import checkpoint_of
 from vision.game.events import Event, ShoeStarted, TimePassed
 from vision.metrics.counters import spread
 from vision.storage.log import Entry
+from vision.wire.session import session_to_json
 
 MEMORY = Path("/dev/shm")  # so that the figures are the program's, not the disk's
 HEAD = "| coups | memory MB | descriptors | p50 ms | p99 ms | log MB |\n|---|---|---|---|---|---|"
@@ -162,5 +162,5 @@ def opening(records: int) -> str:
 def fill(journal: Journal, records: int) -> None:
     """Write so many good records at once, as if they had been played, and a checkpoint."""
     entries = [Entry(TimePassed(NOON - before), ()) for before in range(records, 1, -1)]
-    last = Entry(TimePassed(NOON - 1), (), checkpoint_of(journal.session))
+    last = Entry(TimePassed(NOON - 1), (), session_to_json(journal.session))
     journal._store.append([*entries, last])

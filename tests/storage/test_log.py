@@ -22,7 +22,7 @@ from vision.game.events import Event
 from vision.record.chain import BrokenChainError, verified
 from vision.record.codec import GENESIS, seal
 from vision.storage.log import Entry, Store
-from vision.storage.log_reader import contents, origins, read_log, recent_orders
+from vision.storage.log_reader import contents, read_log, read_table, recent_orders
 from vision.wire.messages import Message
 
 HEADER = {"site": "house", "table": "7", "rules": "text", "rules_sha256": "aa"}
@@ -123,7 +123,7 @@ def test_reading_its_own_log_leaves_the_reader_its_locks(tmp_path: Path) -> None
         store.append([entry(out(9, 9))])
         held = locks_on(path)
         assert held
-        assert list(origins(path))
+        assert list(verified(read_table(path, 0)))
         assert list(contents(path, 0))
         assert recent_orders(path) == []
         assert locks_on(path) == held
@@ -166,7 +166,7 @@ def test_changed_log_is_refused_naming_the_record(tmp_path: Path, tampering: str
     with sqlite3.connect(path) as db:
         db.execute(tampering)
     with Store(path, HEADER), pytest.raises(BrokenChainError, match="record 3"):
-        list(origins(path))
+        list(verified(read_table(path, 0)))
 
 
 def test_log_of_another_table_is_refused(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_damaged_log_is_explained(tmp_path: Path) -> None:
         data[page * 4096 : page * 4096 + 200] = os.urandom(200)
     path.write_bytes(data)
     with pytest.raises(OutsideError, match="damaged"), Store(path, HEADER):
-        list(origins(path))
+        list(verified(read_table(path, 0)))
 
 
 def test_log_locked_by_another_program_is_explained(

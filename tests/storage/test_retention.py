@@ -16,11 +16,11 @@ from vision.clock import DAY_MS
 from vision.commands.printing.console import NOT_PROVEN
 from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
-from vision.game.events import Role, ShoeStarted
+from vision.game.events import Role, ShoeStarted, TimePassed
 from vision.record.chain import BrokenChainError, verified
 from vision.record.codec import Record
-from vision.storage.log import Checkpoint, Entry, Store
-from vision.storage.log_reader import origins, read_log, write_export
+from vision.storage.log import Entry, Store
+from vision.storage.log_reader import read_log, write_export
 from vision.storage.retention import LogLimits
 
 OLD = LogLimits(keep_days=10, messages_days=1, max_mb=1000)
@@ -35,7 +35,7 @@ def filled(path: Path, sent: int = SHOES) -> Store:
         at = shoe * DAY_MS
         for n in range(10):
             seq += 1
-            check = Checkpoint(at, seq, {"shoe": shoe}) if n == 0 else None
+            check = {"line": {"seq": seq}, "table": {"clock": at}} if n == 0 else None
             store.append([Entry(out(at + n, seq), (message(seq),), check)])
             if shoe < sent:
                 store.acknowledge([seq])
@@ -94,17 +94,6 @@ def test_disputed_and_unsent_shoes_stay(
     assert shoes_left(path) == left
 
 
-def test_standing_message_of_a_shoe_before_a_gap_is_compared(tmp_path: Path) -> None:
-    """An alert of an old shoe that nobody closed: what is between is pruned, a restart works."""
-    path = tmp_path / "t.sqlite"
-    with filled(path) as store:
-        prune(store, OLD, 13.5, DAY_MS + 5)
-        with store.database.transaction() as db:
-            db.execute("INSERT INTO standing VALUES ('alert/a1', 15)")
-    read = [content["n"] for content in origins(path)]
-    assert read == [*range(13, 24), *range(46, 59)]
-
-
 def test_shoe_with_a_held_coup_stays_until_its_alert_is_closed(tmp_path: Path) -> None:
     """A hold keeps its shoe in the log whatever its age; closing `HELD_OVER` lets it go."""
     play = Play().begin().coup("P1:4h B1:3d P2:4c B2:3c")
@@ -112,7 +101,7 @@ def test_shoe_with_a_held_coup_stays_until_its_alert_is_closed(tmp_path: Path) -
     play.then(ShoeStarted(play.at, "s2"), ShoeStarted(play.at, "s3"))
     later = play.at + 2 * DAY_MS
     with journal_of(tmp_path / "t.sqlite", 1, publish=False, keep_days=1) as journal:
-        journal.take(play.events)
+        journal.take([*play.events, TimePassed(later)])
         journal.prune(later)
         assert held_coups(tmp_path / "t.sqlite") == 1
         journal.take([CloseAlert(later, "Eva", Role.SURVEILLANCE, "a1")])

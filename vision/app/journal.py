@@ -24,12 +24,10 @@ from vision.app.machine import Burst, LinkWatch, SlowDisk
 from vision.app.order_intake import OrderIntake, Replays, staff_changes
 from vision.app.restore import (
     CHECKPOINT_EVERY,
-    checkpoint_of,
-    compare_messages,
     restored,
     unsigned_facts,
 )
-from vision.app.retention import Retention
+from vision.app.retention import TIME, Retention
 from vision.app.signing import key_in_log, open_signer, refuse_unsigned, sign_head
 from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
@@ -43,7 +41,8 @@ from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.record.facts import Anchored, Fact, Recorded
-from vision.storage.log import Confirm, Entry, Store
+from vision.storage.anchors import LogSigner
+from vision.storage.log import Confirm, Entry, Seal, Store
 from vision.storage.log_reader import recent_orders
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
@@ -57,6 +56,7 @@ from vision.wire.session import (
     advance,
     apply_event,
     new_header,
+    session_to_json,
     with_messages,
 )
 
@@ -68,7 +68,6 @@ def event_of(item: Input) -> Event:
     return item.event if isinstance(item, Ordered) else item
 
 
-START = "time"  # why the signature is made with which a run begins: the contract has no other word
 SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that the table never waits for long
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # arrive as exceptions, anywhere
 
@@ -156,7 +155,6 @@ class Journal:
             self._signer = open_signer(config, destinations.log)
             self._session, self._unsigned = restored(destinations.log, header, self._signer)
             refuse_unsigned(destinations.log, self._signer, self._session.register)
-            compare_messages(destinations.log, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self._discovery = config.broker.discovery
             users = Path(config.orders.users) if config.orders.users else None
@@ -165,8 +163,7 @@ class Journal:
             self.gate.remember(recent_orders(destinations.log), self._session.table.clock)
             self._second_person = config.orders.second_person
             self._closing = opening.pop_all()
-        begin = self._session.table.clock
-        self._retention = Retention(self._store, evidence, config.log, begin)
+        self._retention = Retention(self._store, evidence, config.log, self._session)
         self._most_bytes = config.broker.max_message
         vouch = partial(self.gate.vouch, REPLAY)
         self._replays = Replays(self._store, self._session.stream.prefix, vouch)
@@ -237,7 +234,7 @@ class Journal:
         register = self._session.register
         staff = staff_changes(register, self.gate.users, started.at)
         key = key_in_log(self._signer, register, started.at)
-        steps = self.take([*before, started, *staff, *key, *more], START)
+        steps = self.take([*before, started, *staff, *key, *more], TIME)
         if self._endpoint is not None:
             self._connect(self._endpoint, started.at)
         return steps
@@ -274,12 +271,15 @@ class Journal:
         """
         folded = list(fold(self._session, inputs, self._evidence))
         before = self._session.table.shoes
+        if folded and folded[-1][1].session.table.shoes != before:
+            after = folded[-1][1].session
+            folded += fold(after, [self._retention.time(after.table.clock)], None)
         entries: list[Entry] = []
         for item, step in folded:
             # Where a shoe begins, and after very many records without one.
             is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
             is_due = is_due or step.session.table.shoes != before
-            checkpoint = checkpoint_of(step.session) if is_due else None
+            checkpoint = session_to_json(step.session) if is_due else None
             before = step.session.table.shoes
             order = item.record() if isinstance(item, Ordered) else None
             entries.append(Entry(event_of(item), step.messages, checkpoint, order))
@@ -351,15 +351,14 @@ class Journal:
 
     def _prune_one(self, now: int) -> bool:
         """Delete one segment of the log, if there is one to go."""
-        log_id = self._store.hash_of(0)
+        log_id, signer = self._store.hash_of(0), self._signer
         signed: list[tuple[Anchored, Step]] = []
 
-        def seal(number: int, head: str) -> Entry | None:
-            if self._signer is None:
-                return None
-            signed.append(sign_head(self._signer, log_id, (number, head), self._session, "prune"))
+        def sign(by: LogSigner, number: int, head: str) -> Entry:
+            signed.append(sign_head(by, log_id, (number, head), self._session, "prune"))
             return Entry(signed[0][0], signed[0][1].messages)
 
+        seal = None if signer is None else Seal(partial(sign, signer), signer.signed)
         if not self._retention.prune(self._session, now, seal):
             return False
         for anchor, step in signed:
@@ -440,7 +439,7 @@ class Journal:
     def stop(self, at: int) -> tuple[Step, ...]:
         """End the run in order; where the log cannot be written any more, publish a lost reader."""
         try:
-            return self.take([Stopped(at)], END)
+            return self.take([self._retention.time(at), Stopped(at)], END)
         except OutsideError as error:
             if self._link is not None:
                 self._link.say_last(last_will(self._session.stream, at, str(error)))

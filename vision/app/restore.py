@@ -23,21 +23,18 @@ from vision.record.codec import canonical
 from vision.record.facts import Anchored, Fact, Recorded
 from vision.sight.following.follower import Resumed
 from vision.storage.anchors import LogSigner
-from vision.storage.log import Checkpoint, changed_log
+from vision.storage.log import changed_log
 from vision.storage.log_reader import (
     NEWEST,
     WHOLE,
     Rows,
     checkpoints,
-    compare,
-    messages_again,
     new_fold,
-    origins,
+    oldest_unsent,
     read_log,
     read_table,
-    standing_messages,
 )
-from vision.wire.session import TableSession, session_to_json
+from vision.wire.session import TableSession
 
 ALWAYS_SIGNED = (Started.__name__, Stopped.__name__)  # in the transaction in which they are written
 # Records after which a checkpoint is due where no shoe is changed: about a thousand coups, which a
@@ -65,13 +62,14 @@ def restored(
 ) -> tuple[TableSession, range]:
     """Return the session that a log comes to, folded from its last checkpoint under a signature.
 
-    Where nobody signs, from its last checkpoint. With it the numbers of the records behind the
-    newest signature that counts, where a run was killed. OutsideError where the log was changed, or
-    where what no signature covers cannot be taken over.
+    Where nobody signs, from its last checkpoint; where messages are unsent, from one before them.
+    All that would be published again is held against it. With it the numbers of the records behind
+    the newest signature that counts, where a run was killed. OutsideError where the log was
+    changed, or where what no signature covers cannot be taken over.
     """
     signed = newest_signature(path, signer) if signer is not None else None
     try:
-        session, last = _folded_from(path, header, signed)
+        session, last = _folded_from(path, header, signed, Rows(path, unsent=True))
         key = session.register.key
         if signer is not None and signed is None and key:
             raise BrokenChainError(
@@ -110,10 +108,20 @@ def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
 
 
 def _folded_from(
-    path: Path, header: Mapping[str, Any], signed: Anchored | None, *, last: int = NEWEST
+    path: Path,
+    header: Mapping[str, Any],
+    signed: Anchored | None,
+    rows: Rows | None = None,
+    *,
+    last: int = NEWEST,
 ) -> tuple[TableSession, int]:
-    """Return the session up to the record `last`, and the number of the last record there is."""
-    begin = next(checkpoints(path, NEWEST if signed is None else signed.number), WHOLE)
+    """Return the session up to the record `last`, and the number of the last record there is.
+
+    `rows` are the unsent messages, which are held against it.
+    """
+    unsent = NEWEST if rows is None else oldest_unsent(path)
+    marks = checkpoints(path, NEWEST if signed is None else signed.number)
+    begin = next((mark for mark in marks if mark.seq < unsent), WHOLE)
     fold = new_fold(header)
     covered = NEWEST if signed is None else signed.number + 1  # its own record included
     number = 0
@@ -123,7 +131,11 @@ def _folded_from(
         number = record.number
         if number > covered:
             _check_unsigned(fold.session, content)
-        fold.take(content)
+        step = fold.take(content)
+        if rows is not None:
+            rows.take(content, fold.session, step.messages if step else ())
+    if rows is not None:
+        rows.end(fold.session)
     return fold.session, number
 
 
@@ -134,33 +146,13 @@ def _check_unsigned(session: TableSession, content: Mapping[str, Any]) -> None:
     bears the signature of its giver. BrokenChainError.
     """
     number, event = content["n"], content.get("event", {})
-    if "event" not in content or event.get("is") in ALWAYS_SIGNED:
+    always = event.get("is") in ALWAYS_SIGNED or event.get("kind") == Fact.CLOCK_CONFIRMED
+    if "event" not in content or always:
         raise BrokenChainError(number, "is of a kind that is always signed, and nobody signed it")
     if session.register.users and is_ordered(content):
         fault = order_fault(session, content)
         if fault:
             raise BrokenChainError(number, f"the order {fault}")
-
-
-def compare_messages(path: Path, header: Mapping[str, Any]) -> None:
-    """Hold what would be published again against the log; OutsideError where it was not said."""
-    rows = Rows(messages_again(path), standing_messages(path))
-    try:
-        compare(header, origins(path), rows)
-    except (OutsideError, BrokenChainError) as error:
-        raise OutsideError(f"the log {path} was changed: {error}") from error
-    if rows.unproven:
-        log.warning(
-            "%s: %d messages that are published again could not be compared with the log: their "
-            "records were pruned",
-            path,
-            rows.unproven,
-        )
-
-
-def checkpoint_of(session: TableSession) -> Checkpoint:
-    """Return the session as a checkpoint of its log."""
-    return Checkpoint(session.table.clock, session.stream.seq, session_to_json(session))
 
 
 def resumed(table: Table) -> Resumed | None:

@@ -4,7 +4,8 @@ The wall clock alone makes nothing old: an empty battery, a bad answer of a time
 the finger set it years ahead. Time counts only as the monotonic clock confirms it (`ElapsedTime`).
 For the time in which the program did not run there is an allowance, which fills up while it runs; a
 clock that is set far ahead is followed at twice the pace of time at most, and a person may confirm
-it.
+it. How far it was confirmed is a fact of the log, signed as it is written: at the end of a run, at
+a change of shoe, and each hour between.
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from pathlib import Path
 
 from vision.app.evidence import EvidenceRecorder, wanted_names
 from vision.app.restore import moments_in_dispute
 from vision.clock import DAY_MS
 from vision.config.table import LogSection
 from vision.game.events import Event
+from vision.record.chain import BrokenChainError
 from vision.record.codec import canonical
-from vision.record.facts import Fact, Recorded
-from vision.storage.evidence import Why
-from vision.storage.log import READ_TIME, TIME_TABLE, WRITE_TIME, Database, Seal, Store
+from vision.record.facts import Fact, Recorded, Register
+from vision.storage.evidence import Doomed, Why
+from vision.storage.log import Seal, Store
 from vision.storage.retention import LogLimits
 from vision.wire.session import TableSession
 
+# Milliseconds after which the log says again how far time is confirmed. What passed since counts
+# as switched off where the reader is killed: more makes things old later, less makes records.
+SAY_EVERY_MS = 3_600_000
 TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a time
 
 # Milliseconds that may be made up for at once, after a night or a day off. Chosen: more deletes
@@ -36,22 +39,21 @@ ALLOWANCE_MS = DAY_MS
 # Chosen beyond a table's longest ordinary rest; a smaller number reports every long week-end.
 TOLD_MS = 4 * DAY_MS
 
+TIME = "time"  # why the log is signed then, in the words of the contract
+
 log = logging.getLogger(__name__)
 
 
 class ElapsedTime:
-    """Unix time in milliseconds as far as it is confirmed; it survives a restart."""
+    """Unix time in milliseconds as far as it is confirmed, gone on from what the log says of it."""
 
     def __init__(
-        self, db: Database, begin: int, monotonic_s: Callable[[], float] = time.monotonic
+        self, register: Register, begin: int, monotonic_s: Callable[[], float] = time.monotonic
     ) -> None:
-        """Go on from where the log left it, else from `begin` (0: from the first time asked)."""
-        self._db = db
+        """Begin at `begin` (0: at the first time asked) where the log has no time yet."""
         self._monotonic_s = monotonic_s
-        rows = db.read(READ_TIME)
-        self._at: int
-        self._allowance: int
-        self._at, self._allowance = rows[0] if rows else (begin, ALLOWANCE_MS)
+        self._at = register.time or begin
+        self._allowance = register.allowance if register.time else ALLOWANCE_MS
         self._asked_s = monotonic_s()
         self.ahead_ms = 0
 
@@ -66,23 +68,17 @@ class ElapsedTime:
         self._allowance -= made_up
         self._at = max(self._at, min(now, self._at + passed + made_up))
         self.ahead_ms = max(0, now - self._at)
-        self._write(synchronous="NORMAL")
         return min(self._at, now)
 
-    def confirm(self, now: int) -> None:
-        """Take the wall clock's `now` as right: a person has looked."""
-        self._at = now
-        self._write(synchronous="FULL")
-
-    def _write(self, synchronous: str) -> None:
-        with self._db.transaction(synchronous) as connection:
-            connection.execute(WRITE_TIME, (self._at, self._allowance))
+    def fact(self, now: int) -> Recorded:
+        """Return what the log is to say of the time confirmed at the wall clock's `now`."""
+        self.at(now)
+        return confirmed(now, self._at, self._allowance)
 
 
-def confirm_clock(path: Path, now: int) -> None:
-    """Take `now` (Unix ms) as right for a log that no reader writes; OutsideError."""
-    with closing(Database(path, TIME_TABLE)) as db:
-        ElapsedTime(db, now).confirm(now)
+def confirmed(at: int, time_ms: int, allowance_ms: int, by: str = "") -> Recorded:
+    """Return the fact that time is confirmed up to `time_ms`; it is always written signed."""
+    return Recorded(at, Fact.CLOCK_CONFIRMED, by, canonical([time_ms, allowance_ms]))
 
 
 class Retention:
@@ -93,34 +89,48 @@ class Retention:
         store: Store,
         evidence: EvidenceRecorder | None,
         section: LogSection,
-        begin: int,
+        session: TableSession,
         *,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep to the limits of the section; time begins at `begin` (Unix ms) in a new log.
+        """Keep to the limits of the section; time goes on from where the session has it.
 
-        Where a new log has no time yet (0), at the newest evidence: the clock alone proves none.
+        Where a new log has no time yet, at the newest evidence: the clock alone proves none.
         """
         self._store = store
         self._evidence = evidence
         self._limits = LogLimits(section.keep_days, section.messages_days, section.max_mb)
-        newest = evidence.store.newest() if evidence is not None and not begin else 0
-        self._elapsed = ElapsedTime(store.database, begin or newest, monotonic_s)
+        newest = evidence.store.newest() if evidence is not None and not session.table.clock else 0
+        begin = session.table.clock or newest
+        self._elapsed = ElapsedTime(session.register, begin, monotonic_s)
+        self._doubt = ""
         self._monotonic_s = monotonic_s
         self._next_look_s = monotonic_s()
         self._told = False
 
     def prune(self, session: TableSession, now: int, seal: Seal | None) -> bool:
-        """Delete a shoe of the log if one is to go, and old messages; return whether one went."""
+        """Delete a shoe of the log if one is to go, and old messages; return whether one went.
+
+        Nothing goes where what would decide is not proven: that is said at the next `tidy`.
+        """
         marked = moments_in_dispute(session.table)
-        return self._store.prune(self._limits, self._elapsed.at(now), marked, seal)
+        try:
+            return self._store.prune(self._limits, self._elapsed.at(now), marked, seal)
+        except BrokenChainError as error:
+            self._doubt = f"the log was changed, so nothing of it is deleted: {error}; audit it"
+            log.error("%s", self._doubt)
+            return False
+
+    def time(self, now: int) -> Recorded:
+        """Return the fact how far time is confirmed at `now` (Unix ms), to be written signed."""
+        return self._elapsed.fact(now)
 
     def tidy(
         self,
         session: TableSession,
         at: int,
         before_day: Callable[[], str],
-        say: Callable[[Sequence[Event]], object],
+        say: Callable[[Sequence[Event], str], object],
     ) -> None:
         """Delete the evidence that is to go at `at` (Unix ms), if a look at it is due.
 
@@ -130,22 +140,28 @@ class Retention:
         if self._monotonic_s() < self._next_look_s:
             return
         self._next_look_s = self._monotonic_s() + TIDY_EVERY_S
-        if self._evidence is None:
-            return
-        confirmed = self._elapsed.at(at)
-        wanted = wanted_names(session)
-        doomed = self._evidence.doomed(confirmed, wanted=wanted, before_day=before_day())
+        now = self._elapsed.at(at)
         facts = [*self._waits(at)]
+        if now - session.register.time >= SAY_EVERY_MS:
+            facts.append(self.time(at))
+        doomed: tuple[Doomed, ...] = ()
+        if self._evidence is not None:
+            wanted = wanted_names(session)
+            doomed = self._evidence.doomed(now, wanted=wanted, before_day=before_day())
         for why in Why:
             names = [piece.name for piece in doomed if piece.why is why]
             if names:
                 facts.append(Recorded(at, Fact.EVIDENCE_DELETED, why, canonical(names)))
         if facts:
-            say(facts)
-        self._evidence.delete(doomed)
+            say(facts, TIME)
+        if self._evidence is not None:
+            self._evidence.delete(doomed)
 
     def _waits(self, at: int) -> tuple[Recorded, ...]:
         """Return the fact that a clock far ahead is not believed, once while that lasts."""
+        doubt, self._doubt = self._doubt, ""
+        if doubt:
+            return (Recorded(at, Fact.RETENTION_WAITS, "log", doubt),)
         ahead_ms, told = self._elapsed.ahead_ms, self._told
         self._told = ahead_ms > TOLD_MS
         if told or not self._told:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vision.app.evidence import protected
 from vision.app.journal import header_of
-from vision.app.restore import believed, checkpoint_of
+from vision.app.restore import believed
 from vision.app.signing import open_signer, sign_head
 from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
@@ -26,10 +26,10 @@ from vision.game.commands import KeepEvidence
 from vision.record.facts import Hold, LogBegun, Nonce, Register
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Entry, Store
-from vision.storage.log_reader import contents, recent_orders, trusted_time
+from vision.storage.log_reader import contents, recent_orders
 from vision.storage.sqlite import CLOSED, lock, put_in_place, reading
 from vision.wire.messages import PREFIX
-from vision.wire.session import advance, new_session
+from vision.wire.session import advance, new_session, session_to_json
 
 # Orders taken over, the last ones: more than people give in the minute for which one is fresh.
 # Fewer could let an order through a second time.
@@ -44,14 +44,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EndedLog:
-    """What a new log needs to know of the old one; `at` is when its last checkpoint was written."""
+    """What a new log needs to know of the old one."""
 
     log: str
     number: int
     hash: str
     seq: int
     unsent: int
-    at: int
     alerts: tuple[str, ...]
 
 
@@ -65,7 +64,6 @@ def ended_log(path: Path, prefix: str) -> EndedLog:
             ).fetchone()
             (seq,) = db.execute("SELECT coalesce(max(seq), 0) FROM message").fetchone()
             (unsent,) = db.execute("SELECT count(*) FROM unsent").fetchone()
-            (at,) = db.execute("SELECT coalesce(max(at), 0) FROM segment").fetchone()
             rows = db.execute(
                 "SELECT m.payload FROM message m JOIN standing USING (seq) WHERE m.topic LIKE ? "
                 "ORDER BY seq",
@@ -74,7 +72,7 @@ def ended_log(path: Path, prefix: str) -> EndedLog:
             alerts = tuple(bytes(payload).decode() for (payload,) in rows)
     except TypeError as error:
         raise OutsideError(f"the log {path} is empty: move it away to begin a new one") from error
-    return EndedLog(first, number, digest, seq, unsent, at, alerts)
+    return EndedLog(first, number, digest, seq, unsent, alerts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +142,8 @@ def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> R
     )
     header = header_of(config)
     step = advance(new_session(header, logged_profile(header)), begun)
-    entries = [Entry(begun, step.messages, checkpoint_of(step.session))]
-    confirmed = trusted_time(path)
+    entries = [Entry(begun, step.messages, session_to_json(step.session))]
     with Store(new, header) as store:
-        if confirmed is not None:  # else it begins at the newest evidence
-            store.go_on_from(confirmed)
         if signer is None:
             store.append(entries)
         else:

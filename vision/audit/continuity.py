@@ -22,9 +22,7 @@ from vision.storage.log_reader import (
     Rows,
     checkpoints,
     is_table,
-    read_messages,
     read_part,
-    standing_messages,
 )
 from vision.wire.messages import iso
 
@@ -58,7 +56,7 @@ def audit_from(log: Path, ended: Ended | None, trust: Trust) -> tuple[Found, str
     """
     is_own = log.exists() and is_table(log)
     begin = next(checkpoints(log, ended.number), WHOLE) if ended and is_own else WHOLE
-    rows = Rows(read_messages(log, begin.seq), standing_messages(log)) if is_own else None
+    rows = Rows(log, begin.seq) if is_own else None
     records = read_part(log, begin.number)
     if ended is not None:
         records = _confirmed(records, ended)

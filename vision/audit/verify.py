@@ -9,23 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from vision.access.command_gate import is_ordered, order_fault
+from vision.clock import DAY_MS
 from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
-from vision.record.chain import BrokenChainError
+from vision.record.chain import BrokenChainError, of_record
 from vision.record.codec import Record, event_from_json
 from vision.record.facts import Anchored, EvidenceKept, Fact, LogBegun
 from vision.storage.anchors import RingKey, fingerprint, is_signed
 from vision.storage.evidence import file_name
 from vision.storage.log_reader import Rows, Taken, Walk, opened
+from vision.storage.retention import LogLimits
 from vision.wire.messages import iso
+from vision.wire.session import TableSession
 
 PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun))
-LIMITS_OF_A_RUN = (Started.__name__, Stopped.__name__)  # signed as they are written, as checkpoints
+# Signed as they are written, as checkpoints and what is said of the clock.
+LIMITS_OF_A_RUN = (Started.__name__, Stopped.__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,7 @@ class Auditor:
         self._first = first
         self._before = previous
         self._rows = rows
+        self._session: TableSession | None = None
         self._walk = Walk(first)
         self._found: Found | None = None
         self._wanted = {anchor.number for _, _, anchor in trust.anchors}
@@ -123,6 +128,8 @@ class Auditor:
         self._anchored: set[int] = set()  # those of them that an anchor in the log signs
         self._pruning: int | None = None  # the record of a pruning that is not yet signed
         self._signs = False  # whether the log was signed before that pruning
+        self._went: list[tuple[int, Went]] = []
+        self._checkpoints: dict[int, int] = {}  # the time of each, by its record
         self._lapsed = 0  # the last record of a pruning signed by a key that does not count
 
     def take(self, record: Record, content: Mapping[str, Any]) -> Taken:
@@ -143,6 +150,7 @@ class Auditor:
         if isinstance(content.get("event"), dict):
             self._take_event(found, record, content["event"])
         _take_order(found, taken)
+        self._session = taken.after
         if self._rows is not None and taken.after is not None:
             self._rows.take(content, taken.after, taken.messages)
         found.last, self._before = record, record.hash
@@ -152,12 +160,20 @@ class Auditor:
         number = taken.record.number
         if self._pruning is not None and number > self._pruning + 1:
             self._doubt_pruning(found, self._pruning)
+        before = taken.before
+        if "desk" in taken.content and taken.after is not None:
+            self._checkpoints[number] = taken.after.table.clock
         if "pruned" in taken.content:
             self._pruning = number
             self._signs = found.signed is not None or (
-                taken.before is not None and bool(taken.before.register.key)
+                before is not None and bool(before.register.key)
             )
             found.gaps = [(first, last) for first, last, _ in taken.content["pruned"]]
+        if "went" in taken.content and before is not None:
+            with of_record(number):
+                went = Went(**taken.content["went"])
+                _refuse_early(number, went, before.table.clock, found.gaps)
+                self._went.append((number, went))
 
     def found(self) -> Found:
         """Return what was found, once all records were taken and the trusted anchors fit them."""
@@ -169,9 +185,11 @@ class Auditor:
             self._pruning = self._lapsed  # nobody but a key that does not count vouches for it
         if self._pruning is not None:
             self._doubt_pruning(self._found, self._pruning)
+        for number, went in self._went:
+            self._date(number, went)
         self._compare(self._found)
-        if self._rows is not None:
-            self._rows.end()
+        if self._rows is not None and self._session is not None:
+            self._rows.end(self._session)
         return self._found
 
     def _doubt_pruning(self, found: Found, number: int) -> None:
@@ -189,7 +207,7 @@ class Auditor:
         found.events += 1
         found.ended = event.get("at")
         found.began = found.ended if found.began is None else found.began
-        if event.get("is") in LIMITS_OF_A_RUN:
+        if event.get("is") in LIMITS_OF_A_RUN or event.get("kind") == Fact.CLOCK_CONFIRMED:
             found.unsigned = found.unsigned or record.number
         if event.get("kind") == Fact.EVIDENCE_DELETED:
             found.deleted |= _names_of(event, record.number)
@@ -237,6 +255,22 @@ class Auditor:
         if anchor.why == "prune" and anchor.number == self._pruning:
             self._pruning = None
 
+    def _date(self, number: int, went: Went) -> None:
+        """Hold the time of what went against what was signed of it, and the checkpoint behind."""
+        moments = [(n, at) for n, at in self._checkpoints.items() if n == went.last + 1]
+        for site, table, anchor in self._trust.anchors:
+            if went.first <= anchor.number <= went.last and _counts(
+                anchor, site, table, self._trust
+            ):
+                moments.append((anchor.number, anchor.at))
+        for record, at in moments:
+            if at > went.until:
+                raise OutsideError(
+                    f"record {number} says that records {went.first} to {went.last} were of before "
+                    f"{iso(went.until)}, but record {record} is of {iso(at)}: they were pruned "
+                    "before their time; keep the log, and compare it with a backup"
+                )
+
     def _compare(self, found: Found) -> None:
         """Hold the log against the anchors kept elsewhere."""
         trust = self._trust
@@ -274,6 +308,33 @@ class Auditor:
             found.elsewhere += 1
             if trust.keys and (found.signed is None or found.signed.number < anchor.number):
                 found.signed = anchor
+
+
+class Went(NamedTuple):
+    """What a record says of those that were pruned: from `since` to `until` (Unix ms), and why."""
+
+    first: int
+    last: int
+    since: int
+    until: int
+    why: str
+    keep_days: float
+    max_mb: float = 0.0
+
+
+def _refuse_early(number: int, went: Went, now: int, gaps: Iterable[tuple[int, int]]) -> None:
+    """Refuse a pruning of what was not to go yet at the time of its record; OutsideError."""
+    kept = number - sum(last - first + 1 for first, last in gaps) + went.last - went.first + 1
+    limits = LogLimits(went.keep_days, went.keep_days, went.max_mb)
+    is_due = (
+        now - went.until >= went.keep_days * DAY_MS if went.why == "age" else limits.is_full(kept)
+    )
+    if not is_due:
+        raise OutsideError(
+            f"record {number} says that records {went.first} to {went.last} went by {went.why}, "
+            f"but {went.keep_days:g} days had not passed, nor were {kept} records too many: they "
+            "were pruned before their time; keep the log, and compare it with a backup"
+        )
 
 
 def _take_order(found: Found, taken: Taken) -> None:

@@ -30,8 +30,6 @@ from vision.storage.log_reader import (
     Rows,
     is_table,
     read_log,
-    read_messages,
-    standing_messages,
     walked,
     write_export,
 )
@@ -166,14 +164,14 @@ def _lines(log: Path, boot: str | None) -> Iterator[str]:
 
 def _agrees_with_itself(log: Path) -> str:
     count = 0
-    rows = Rows(read_messages(log), standing_messages(log)) if is_table(log) else None
+    rows = Rows(log) if is_table(log) else None
+    taken = None
     for taken in walked(log):
-        messages = taken.messages
-        count += len(messages)
+        count += len(taken.messages)
         if rows is not None and taken.after is not None:
-            rows.take(taken.content, taken.after, messages)
-    if rows is not None:
-        rows.end()
+            rows.take(taken.content, taken.after, taken.messages)
+    if rows is not None and taken is not None and taken.after is not None:
+        rows.end(taken.after)
     return f"{log}: {count} messages, every one as it was said"
 
 

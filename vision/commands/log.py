@@ -9,8 +9,9 @@ import argparse
 import shutil
 from pathlib import Path
 
-from vision.app import retention
-from vision.app.succession import SEQ_A_DAY, Beginning, begin_log, ended_log
+from vision.app.journal import Destinations, Journal
+from vision.app.retention import ALLOWANCE_MS, TIME, confirmed
+from vision.app.succession import SEQ_A_DAY, Beginning, begin_log
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
 from vision.clock import DAY_MS, now_ms
@@ -34,7 +35,7 @@ from vision.storage.anchors import (
     save_ring,
 )
 from vision.storage.evidence import copy_missing, folder_of
-from vision.storage.log_reader import read_log
+from vision.storage.log_reader import folded, read_log
 from vision.storage.sqlite import copy_log
 from vision.wire.messages import iso, unix_ms
 
@@ -54,10 +55,12 @@ def add_confirm_clock_arguments(parser: argparse.ArgumentParser) -> None:
 
 def confirm_clock(args: argparse.Namespace) -> None:
     """Confirm the clock, with the reader stopped; ConfigurationError or OutsideError."""
-    path, now = Path(load(args.table).log.path), now_ms()
+    config, now = load(args.table), now_ms()
+    path = Path(config.log.path)
     if not path.exists():
         raise ConfigurationError(f"[log] path: there is no {path}")
-    retention.confirm_clock(path, now)
+    with Journal(config, Destinations(path)) as journal:
+        journal.take([confirmed(now, now, ALLOWANCE_MS, "person")], TIME)
     print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
 
 
@@ -153,7 +156,7 @@ def restore(args: argparse.Namespace) -> None:
             f"{args.backup} is of table {found.table} of {found.site}, the table file of "
             f"{config.table} of {config.site}"
         )
-    now, last = now_ms(), found.ended or ended_log(args.backup, "").at
+    now, last = now_ms(), found.ended or folded(args.backup).table.clock
     days = max(0, now - last) // DAY_MS + 1
     skip = args.skip if args.skip is not None else days * SEQ_A_DAY
     copy_log(args.backup, path)

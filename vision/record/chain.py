@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from vision.errors import ConfigurationError
@@ -29,6 +30,20 @@ class BrokenChainError(Exception):
         super().__init__(f"record {number}: {why}")
         self.number = number
         self.why = why
+
+
+# What a value of a foreign kind, size or depth makes Python raise, wherever it is used.
+ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+@contextmanager
+def of_record(number: int) -> Iterator[None]:
+    """Name the record that holds what the block cannot use: BrokenChainError, whatever it is."""
+    try:
+        yield
+    except ODD as error:
+        why = f"is not understood ({type(error).__name__}: {error})"
+        raise BrokenChainError(number, why) from error
 
 
 def verified(
@@ -71,7 +86,7 @@ def _content_of(record: Record) -> dict[str, Any]:
     """
     try:
         content = json.loads(record.body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BrokenChainError(record.number, "its body is not JSON") from error
     if not isinstance(content, dict):
         raise BrokenChainError(record.number, "its body is not a JSON object")
@@ -142,5 +157,5 @@ def record_from_line(line: str, number: int) -> Record:
         if type(record.number) is int and type(record.body) is str:
             return record
         raise TypeError(line)
-    except (ValueError, KeyError, TypeError) as error:
+    except ODD as error:
         raise BrokenChainError(number, "is not a record of an exported log") from error

@@ -13,6 +13,7 @@ holds each order against the key that its giver had at that moment.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -159,11 +160,17 @@ class Nonce(NamedTuple):
 
 
 class Register(NamedTuple):
-    """Users, holds and the key that signs, as they stand; the rest stands in the log alone."""
+    """Users, holds and the key that signs, as they stand; the rest stands in the log alone.
+
+    `time` is how far time was confirmed (Unix ms, 0: not yet), by which things grow old, and
+    `allowance` what may be made up for (ms).
+    """
 
     users: tuple[Person, ...] = ()
     holds: tuple[Hold, ...] = ()
     key: str = ""
+    time: int = 0
+    allowance: int = 0
 
     def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
         """Return the register after an event; an order counts only where it was accepted."""
@@ -174,6 +181,9 @@ class Register(NamedTuple):
                 return self._replace(users=tuple(sorted((*others, *entry))))
             case Recorded(kind=Fact.KEY):
                 return self._replace(key=event.subject)
+            case Recorded(kind=Fact.CLOCK_CONFIRMED):
+                time, allowance = map(int, json.loads(event.detail))
+                return self._replace(time=time, allowance=allowance)
             case KeepEvidence() if accepted(outputs):
                 held = {*self.holds, Hold(event.shoe, event.coup)}
                 return self._replace(holds=tuple(sorted(held)))

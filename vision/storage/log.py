@@ -4,11 +4,15 @@ An input event and the messages it comes to are written in one transaction and a
 before anything is sent. Records are chained by their hashes and cut into segments by checkpoints.
 Every message carries a sum of its own, so that a byte that the disk has turned over is never
 published; `unsent` are those the broker has not acknowledged, `standing` those that are retained.
+
+**Every table beside `log` (`BESIDE`) is a cache, and decides nothing.** What is deleted, when and
+why, comes from records under a signature; a row is held against the records before it is published,
+and an audit compares all of them. What was acknowledged no record can say: whoever takes rows out
+of `unsent` keeps messages back until a receiver, which misses their numbers, asks for them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import sqlite3
 import threading
@@ -17,14 +21,23 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from vision.clock import DAY_MS
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.record.chain import LOG_VERSION, BrokenChainError, header_of, identity
 from vision.record.codec import GENESIS, Record, event_to_json, said_digest, seal
-from vision.storage.retention import LogLimits, certificate, next_to_go, remove, segments
+from vision.storage.retention import (
+    CHECKPOINTS,
+    IS_CHECKPOINT,
+    LogLimits,
+    ProvenCheckpoints,
+    Vouches,
+    certificate,
+    next_to_go,
+    remove,
+)
 from vision.storage.sqlite import (
     APPLICATION_ID,
     BUSY_MS,
@@ -38,34 +51,24 @@ from vision.storage.sqlite import (
     refuse_foreign,
     state_of,
 )
-from vision.wire.messages import Message, message_line
+from vision.wire.messages import Message, message_line, message_sum
 
 log = logging.getLogger(__name__)
 
 MESSAGES_AT_ONCE = 50_000  # pruned at a time, so that a long log does not hold up the table
-SUM_BYTES = 16  # of SHA-256: enough against a failing disk; the chain guards against people
 
-TABLES = """
+BESIDE = ("message", "unsent", "standing")
+TABLES = f"""
 CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS stub ON log (n) WHERE body = '';
-CREATE TABLE IF NOT EXISTS segment (
-    n INTEGER PRIMARY KEY, at INTEGER NOT NULL, seq INTEGER NOT NULL,
-    pruned INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS checkpoint ON log (n) WHERE {IS_CHECKPOINT};
 CREATE TABLE IF NOT EXISTS message (
     seq INTEGER PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL,
     qos INTEGER NOT NULL, retain INTEGER NOT NULL, sum BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS unsent (seq INTEGER PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS standing (topic TEXT PRIMARY KEY, seq INTEGER NOT NULL);
 """
-# The time by which things grow old, as far as it is confirmed, and what may be made up for.
-TIME_TABLE = (
-    "CREATE TABLE IF NOT EXISTS trusted_time "
-    "(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, allowance INTEGER NOT NULL);"
-)
-READ_TIME = "SELECT at, allowance FROM trusted_time"
-WRITE_TIME = "INSERT OR REPLACE INTO trusted_time VALUES (1, ?, ?)"
-FIRST_SEGMENT = "INSERT INTO segment (n, at, seq) VALUES (1, 0, 0)"
-NEWEST = "SELECT max(n) FROM segment"
+NEWEST = f"{CHECKPOINTS} ORDER BY n DESC LIMIT 1"
 MESSAGES = "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m"
 STANDING = (
     "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m "
@@ -81,38 +84,38 @@ PRUNE_MESSAGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The state after a step, from which the log can be taken up again without what is before.
-
-    `seq` is the last message's.
-    """
-
-    at: int
-    seq: int
-    desk: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """A step: the input event and the messages it came to."""
+    """A step: the input event and the messages it came to.
+
+    `checkpoint` is the state after it, from which the log can be taken up without what is before.
+    """
 
     event: Event
     messages: tuple[Message, ...]
-    checkpoint: Checkpoint | None = None
+    checkpoint: Mapping[str, object] | None = None
     order: Mapping[str, object] | None = None  # as the person signed it
 
 
 # Is given the records of a transaction before it is committed, and the hash of the record before
 # them; what it raises undoes the transaction.
 Confirm = Callable[[Sequence[Record], str], None]
-# Gives the entry that signs the record of that number and hash, `None` where nobody signs.
-Seal = Callable[[int, str], Entry | None]
+
+
+class Seal(NamedTuple):
+    """Who signs a log.
+
+    `sign` gives the entry that signs the record of that number and hash; `vouches` says whether a
+    signature of before is believed.
+    """
+
+    sign: Callable[[int, str], Entry]
+    vouches: Vouches
 
 
 class Database:
     """The open file of a log, and its lock."""
 
-    def __init__(self, path: Path, tables: str) -> None:
+    def __init__(self, path: Path) -> None:
         """Open or create the file and its tables, with durable commits.
 
         OutsideError when something is in the way, or the file is not one of ours.
@@ -133,7 +136,7 @@ class Database:
             db.execute("PRAGMA synchronous=FULL")
             if is_new:
                 db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            db.executescript(tables)
+            db.executescript(TABLES)
             db.execute(f"PRAGMA user_version={OPEN}")
             # Into the file itself, so that a copy without its write-ahead file shows it.
             db.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -187,10 +190,10 @@ class Store:
         """
         self._has_outbox = has_outbox
         self._damage = ""
-        self.database = Database(path, TABLES + TIME_TABLE)
+        self.database = Database(path)
         try:
             self._number, self._head = self._begin(header)
-            self._marked = int(self.database.first(NEWEST))
+            self._marked = int(self.database.first(NEWEST) or 1)
         except BaseException:
             self.database.close()
             raise
@@ -277,22 +280,21 @@ class Store:
         """Delete old messages and at most one segment of the log; return whether a segment went.
 
         `now` and the `marked` moments, whose segments stay, are Unix time in milliseconds. What
-        went is listed in a record, and `seal` signs that in the same transaction.
+        went is listed in a record, and `seal` signs that in the same transaction. BrokenChainError
+        where what would decide is not proven: then nothing goes.
         """
         number, head = self._number, self._head
         with self.database.transaction() as db:
-            ended = segments(db)
-            oldest = now - limits.messages_days * DAY_MS
-            before = max((one.seq for one in ended if one.until < oldest), default=0)
-            segment = next_to_go(db, ended, limits, now, marked)
+            marks = ProvenCheckpoints(db, None if seal is None else seal.vouches)
+            before = marks.last_before(round(now - limits.messages_days * DAY_MS)).seq
+            segment = next_to_go(db, marks, limits, now, marked)
             if segment is not None:
                 before = max(before, segment.seq)
-                gaps = certificate(db, segment, limits, now)
+                gaps = certificate(db, marks, segment, limits, now)
                 remove(db, segment)
                 head = write_record(db, number := number + 1, head, gaps)
-                entry = None if seal is None else seal(number, head)
-                if entry is not None:
-                    number, head = self._write_entry(db, number, head, entry)
+                if seal is not None:
+                    number, head = self._write_entry(db, number, head, seal.sign(number, head))
             db.execute(PRUNE_MESSAGES, (before, MESSAGES_AT_ONCE))
         self._number, self._head = number, head
         return segment is not None
@@ -306,15 +308,7 @@ class Store:
         for content in _contents(entry):
             number += 1
             head = write_record(db, number, head, content)
-        if entry.checkpoint is not None:
-            row = (number, entry.checkpoint.at, entry.checkpoint.seq)
-            db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
         return number, head
-
-    def go_on_from(self, time_and_allowance: tuple[int, int]) -> None:
-        """Take over the confirmed time of another log; OutsideError."""
-        with self.database.transaction() as db:
-            db.execute(WRITE_TIME, time_and_allowance)
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""
@@ -328,7 +322,6 @@ class Store:
         own = {"version": LOG_VERSION, **header}
         if not self.database.read("SELECT n FROM log LIMIT 1"):
             with self.database.transaction() as db:
-                db.execute(FIRST_SEGMENT)
                 write_record(db, 0, GENESIS, {"log": own})
         rows = self.database.read("SELECT n, body, hash FROM log WHERE n = 0")
         try:
@@ -364,7 +357,7 @@ def _contents(entry: Entry) -> Iterator[dict[str, object]]:
     content: dict[str, object] = {"event": event_to_json(entry.event), "said": said}
     yield content if entry.order is None else {**content, "order": entry.order}
     if entry.checkpoint is not None:
-        yield {"desk": entry.checkpoint.desk}
+        yield {"desk": entry.checkpoint}
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -382,7 +375,7 @@ def write_record(
 
 def _write_message(db: sqlite3.Connection, message: Message, *, unsent: bool) -> None:
     row = (message.seq, message.topic, message.payload, message.qos, message.retain)
-    db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", (*row, _sum(message)))
+    db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", (*row, message_sum(message)))
     if unsent:
         db.execute("INSERT INTO unsent VALUES (?)", (message.seq,))
     if message.retain and message.payload:
@@ -405,9 +398,11 @@ def messages_from(rows: Iterable[Sequence[Any]], path: Path) -> list[Message]:
     found = []
     for topic, payload, qos, retain, seq, digest in rows:
         try:
-            message = Message(topic, bytes(payload), qos, bool(retain), seq)
-            is_whole = _sum(message) == digest
-        except (UnicodeDecodeError, AttributeError, TypeError):
+            message = Message(topic, payload, qos, bool(retain), seq)
+            # Rows hold what they are given: a number as a payload is no length.
+            is_whole = type(payload) is bytes and type(topic) is str and retain in (0, 1)
+            is_whole = is_whole and message_sum(message) == digest
+        except UnicodeError:
             is_whole = False
         if not is_whole:
             raise OutsideError(
@@ -417,8 +412,3 @@ def messages_from(rows: Iterable[Sequence[Any]], path: Path) -> list[Message]:
             )
         found.append(message)
     return found
-
-
-def _sum(message: Message) -> bytes:
-    text = f"{message.seq} {message_line(message)}"
-    return hashlib.sha256(text.encode()).digest()[:SUM_BYTES]

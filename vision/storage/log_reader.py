@@ -19,13 +19,20 @@ from typing import Any, NamedTuple
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.files import replacing
-from vision.record.chain import BrokenChainError, record_from_line, record_line, verified
+from vision.record.chain import (
+    ODD,
+    BrokenChainError,
+    of_record,
+    record_from_line,
+    record_line,
+    verified,
+)
 from vision.record.codec import GENESIS, Record, event_from_json, said_digest
 from vision.record.facts import Anchored, Nonce
-from vision.storage.log import MESSAGES, READ_TIME, messages_from
-from vision.storage.retention import listed_gaps
+from vision.storage.log import MESSAGES, messages_from
+from vision.storage.retention import CHECKPOINTS, newest_pruning
 from vision.storage.sqlite import reading
-from vision.wire.messages import Message, message_line
+from vision.wire.messages import Message, message_line, message_sum
 from vision.wire.session import LogFold, Step, TableSession, new_session
 
 SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
@@ -33,18 +40,13 @@ SIGNATURES = (
     "SELECT l.n, l.body, p.hash FROM log l JOIN log p ON p.n = l.n - 1 "
     """WHERE l.body LIKE '%"is":"Anchored"%' ORDER BY l.n DESC"""
 )
+UNSENT = "SELECT seq FROM unsent"
+STANDING = "SELECT seq FROM standing"
+NUMBERS = "SELECT seq FROM message"
 NEWEST = 2**63 - 1  # the largest number that a record can have in SQLite
 # Records in which to look for orders that must not be given twice: about 250 coups, far more than
 # the seconds for which an order is fresh. Fewer could let an order through a second time.
 RECENT = 5_000
-# Segments with a message that is unsent or stands, and the last one: first record, and first after.
-SEGMENTS_AGAIN = (
-    "SELECT n, after FROM (SELECT n, seq, pruned, lead(n, 1, :newest) OVER by_number AS after, "
-    "lead(seq, 1, :newest) OVER by_number AS last FROM segment WINDOW by_number AS (ORDER BY n)) s "
-    "WHERE after = :newest OR (NOT pruned AND ("
-    "EXISTS (SELECT 1 FROM unsent u WHERE u.seq > s.seq AND u.seq <= s.last) OR "
-    "EXISTS (SELECT 1 FROM standing t WHERE t.seq > s.seq AND t.seq <= s.last))) ORDER BY n"
-)
 
 
 class CheckpointMark(NamedTuple):
@@ -90,20 +92,6 @@ def read_part(path: Path, first: int) -> Iterator[Record]:
     yield from read_log(path, max(first, 1))
 
 
-def read_messages(path: Path, after: int = 0) -> Iterator[Message]:
-    """Yield the messages beside a table's log with a `seq` above `after`, in order; OutsideError.
-
-    None of an export, which has none.
-    """
-    if is_table(path):
-        yield from _messages(path, f"seq > {after}")
-
-
-def messages_again(path: Path) -> Iterator[Message]:
-    """Yield the messages that would be published again, in order: unsent, or standing."""
-    yield from _messages(path, "seq IN (SELECT seq FROM unsent UNION SELECT seq FROM standing)")
-
-
 def _messages(path: Path, condition: str) -> Iterator[Message]:
     with reading(path) as db:
         for row in db.execute(f"{MESSAGES} WHERE {condition} ORDER BY seq"):
@@ -115,27 +103,13 @@ def _rows(path: Path, query: str, values: Sequence[int] | Mapping[str, int] = ()
         return db.execute(query, values).fetchall()
 
 
-def origins(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the content of the segments of which messages would be published again, and the last.
-
-    The chain is verified from the first of them to the end: BrokenChainError, or OutsideError.
-    """
-    wanted = _rows(path, SEGMENTS_AGAIN, {"newest": NEWEST})
-    begin = wanted[0][0]
-    for record, content in verified(read_table(path, begin), begin, hash_of(path, begin - 1)):
-        while record.number >= wanted[0][1]:
-            wanted.pop(0)
-        if record.number >= wanted[0][0]:
-            yield content
-
-
 def contents(path: Path, first: int) -> Iterator[dict[str, Any]]:
     """Yield what the records of a table's log from that number on hold, as it stands.
 
     Those that hold no JSON object are passed over.
     """
     for record in read_table(path, first):
-        with suppress(ValueError):
+        with suppress(*ODD):
             content = json.loads(record.body or "{}")
             if isinstance(content, dict):
                 yield content
@@ -158,14 +132,15 @@ def recent_orders(path: Path) -> list[dict[str, Any]]:
     return [f for f in named if all(isinstance(f.get(name), str) for name in Nonce._fields)]
 
 
-def standing_messages(path: Path) -> dict[str, int]:
-    """Return the number of the retained message that stands on each topic of a table's log."""
-    return dict(_rows(path, "SELECT topic, seq FROM standing"))
-
-
 def unsent_messages(path: Path) -> list[int]:
     """Return the numbers of the messages of a table's log that no broker has acknowledged."""
-    return [seq for (seq,) in _rows(path, "SELECT seq FROM unsent ORDER BY seq")]
+    return [seq for (seq,) in _rows(path, f"{UNSENT} ORDER BY seq")]
+
+
+def oldest_unsent(path: Path) -> int:
+    """Return the lowest number of a message that no broker has acknowledged, NEWEST if none."""
+    ((seq,),) = _rows(path, "SELECT min(seq) FROM unsent")
+    return NEWEST if seq is None else int(seq)
 
 
 def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
@@ -174,14 +149,14 @@ def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
     One after another, so that what is new is found as quickly in a long log as in a short one.
     """
     with reading(path) as db:
-        for row in db.execute(
-            "SELECT s.n, s.seq, (SELECT hash FROM log WHERE n = s.n - 1), "
-            "coalesce(json_extract(l.body, '$.desk.table.shoe.name'), '') "
-            "FROM segment s JOIN log l USING (n) WHERE NOT s.pruned AND s.n <= ? "
-            "ORDER BY s.n DESC",
-            (last,),
-        ):
-            yield CheckpointMark(*row)
+        one = "SELECT c.body, b.hash FROM log c JOIN log b ON b.n = c.n - 1 WHERE c.n = ?"
+        for (number,) in db.execute(f"{CHECKPOINTS} AND n <= ? ORDER BY n DESC", (last,)):
+            body, before = db.execute(one, (number,)).fetchone() or ("", "")
+            with of_record(number):
+                desk = json.loads(body)["desk"]
+                shoe = str(desk["table"].get("shoe", {}).get("name", ""))
+                mark = CheckpointMark(number, int(desk["line"].get("seq", 0)), before, shoe)
+            yield mark
 
 
 def signatures(path: Path) -> Iterator[tuple[str, Anchored]]:
@@ -193,7 +168,7 @@ def signatures(path: Path) -> Iterator[tuple[str, Anchored]]:
         for number, body, digest in db.execute(SIGNATURES):
             try:
                 anchor = event_from_json(json.loads(body)["event"])
-            except (ValueError, KeyError, TypeError):
+            except ODD:
                 continue
             if isinstance(anchor, Anchored) and anchor.number == number - 1:
                 yield digest, anchor
@@ -208,12 +183,12 @@ def hash_of(path: Path, number: int) -> str:
 def gaps(path: Path) -> list[tuple[int, int]]:
     """Return the first and last record of each gap that the newest pruning of a log lists."""
     with reading(path) as db:
-        return [(int(first), int(last)) for first, last, _ in listed_gaps(db)]
-
-
-def trusted_time(path: Path) -> tuple[int, int] | None:
-    """Return the confirmed time of a log and its allowance (ms), `None` where it has none yet."""
-    return next(iter(_rows(path, READ_TIME)), None)
+        number = newest_pruning(db)
+        if number is None:
+            return []
+        (body,) = db.execute("SELECT body FROM log WHERE n = ?", (number,)).fetchone()
+        with of_record(number):
+            return [(int(first), int(last)) for first, last, _ in json.loads(body)["pruned"]]
 
 
 def is_table(path: Path) -> bool:
@@ -334,18 +309,22 @@ class Walk:
 
 
 class Rows:
-    """Rows in the order of their numbers, taken off as the records come that said them.
+    """Rows of messages in the order of their numbers, taken off as the records come that said them.
 
     `unproven` counts those that cannot be compared: their records were pruned.
     """
 
-    def __init__(self, rows: Iterable[Message], standing: Mapping[str, int]) -> None:
-        """`standing` is the number of the retained message of each topic."""
+    def __init__(self, path: Path, after: int = 0, *, unsent: bool = False) -> None:
+        """Take the rows of a table's log with a `seq` above `after`, or the `unsent` ones only."""
         self.good = self.unproven = 0
-        self._waiting = iter(rows)
+        self._path = path
+        condition = f"seq > {after}" if after else "true"
+        self._waiting = _messages(path, "seq IN (SELECT seq FROM unsent)" if unsent else condition)
         self._row = next(self._waiting, None)
-        self._standing = standing
-        self._retained: dict[str, int] = {}
+        # These stay when the others of their time are deleted, oldest first: behind one that is not
+        # of them no row is missing.
+        self._spared = {seq for (seq,) in _rows(path, f"{UNSENT} UNION {STANDING}")}
+        self._is_dense = False
         self._last = -1
 
     def take(
@@ -355,33 +334,34 @@ class Rows:
         last, self._last = self._last, content["n"]
         if "desk" in content and content["n"] != last + 1:
             # What was said before a gap cannot be known.
-            self._retained = {}
             self._skip(session.stream.seq)
-        self._skip(content.get("event", {}).get("after", 0))
+        with of_record(content["n"]):
+            self._skip(int(content.get("event", {}).get("after", 0)))
         for message in messages:
             self._hold(message)
 
-    def end(self) -> None:
-        """Hold what is left against the end of the log; OutsideError."""
+    def end(self, session: TableSession) -> None:
+        """Hold what is left, what stands and what is unsent against the log; OutsideError."""
         if self._row is not None:
-            raise _forged(self._row)
-        for topic, seq in self._retained.items():
-            if self._standing.get(topic, 0) != seq:
-                raise OutsideError(
-                    f"on {topic} message {self._standing.get(topic, 0)} stands, but the log says "
-                    f"{seq}: the table of messages was changed; keep the file as evidence, and "
-                    "continue from it with shoe-reader log begin"
-                )
+            raise _changed(f"message {self._row.seq} on {self._row.topic} does not match the log")
+        for (seq,) in _rows(self._path, f"{UNSENT} EXCEPT {NUMBERS}"):
+            raise _changed(f"message {seq} is unsent, and it is not there")
+        found = standing_messages(self._path)
+        for topic in sorted(found.keys() | session.standing.keys()):
+            if found.get(topic) != session.standing.get(topic):
+                raise _changed(f"on {topic} the message that stands is not the one of the log")
 
     def _hold(self, message: Message) -> None:
-        if message.retain:
-            self._retained[message.topic] = message.seq if message.payload else 0
         row = self._row
         if row is None or row.seq > message.seq:
+            if self._is_dense:
+                words = f"on {message.topic} message {message.seq} of record {self._last}"
+                raise _changed(f"{words} is missing")
             return
         if row != message:
-            raise _forged(row)
+            raise _changed(f"message {row.seq} on {row.topic} does not match the log")
         self.good += 1
+        self._is_dense = self._is_dense or row.seq not in self._spared
         self._row = next(self._waiting, None)
 
     def _skip(self, seq: int) -> None:
@@ -390,22 +370,26 @@ class Rows:
             self._row = next(self._waiting, None)
 
 
-def compare(header: Mapping[str, Any], contents: Iterable[Mapping[str, Any]], rows: Rows) -> None:
-    """Compare rows with the messages of records of the log, which come segment by segment.
+def standing_messages(path: Path) -> dict[str, str]:
+    """Return the sum (hex) of the message that stands on each topic of a table's log.
 
-    Segments without rows may be left out. BrokenChainError, or OutsideError at the first row that
-    was not said.
+    OutsideError where a row stands for no message of its topic.
     """
-    fold = new_fold(header)
-    for content in contents:
-        step = fold.take(content)
-        rows.take(content, fold.session, step.messages if step else ())
-    rows.end()
+    found: dict[str, str] = {}
+    with reading(path) as db:
+        for topic, *row in db.execute(
+            "SELECT s.topic, m.topic, m.payload, m.qos, m.retain, s.seq, m.sum "
+            "FROM standing s LEFT JOIN message m USING (seq)"
+        ):
+            (message,) = messages_from([row], path)
+            if message.topic != topic:
+                raise _changed(f"on {topic} stands message {message.seq}, which is not of it")
+            found[topic] = message_sum(message).hex()
+    return found
 
 
-def _forged(row: Message) -> OutsideError:
+def _changed(what: str) -> OutsideError:
     return OutsideError(
-        f"message {row.seq} on {row.topic} does not match the log: the table of "
-        "messages was changed; keep the file as evidence, and continue from it with shoe-reader "
-        "log begin"
+        f"{what}: the table of messages was changed; keep the file as evidence, and continue from "
+        "it with shoe-reader log begin"
     )

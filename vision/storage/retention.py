@@ -3,18 +3,37 @@
 A log is cut at its checkpoints into segments, a shoe each; a segment goes as a whole. In its place
 stays the hash of its last record, and a new record of the chain lists all such gaps: those that the
 newest such record lists, and the new one, never what just happens to be missing.
+
+What decides is proven first: a checkpoint's time, and what a record says is gone, count only where
+the chain from that record to the next signature holds, and the reader trusts that signature. Who
+can write the file and has no key makes nothing old by it, and nothing too much.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, starmap
+from typing import Any, NamedTuple
 
 from vision.clock import DAY_MS
+from vision.record.chain import BrokenChainError, of_record, verified
+from vision.record.codec import Record, event_from_json
+from vision.record.facts import Anchored
+
+# How the body of a checkpoint begins, as keys are sorted; the file has an index of these records.
+CHECKPOINTS = """SELECT n FROM log WHERE substr(body, 1, 8) = '{"desk":'"""
+IS_CHECKPOINT = CHECKPOINTS.partition("WHERE ")[2]
+BEGINNING = "SELECT n FROM log WHERE n = 1 AND body != ''"
+# Bytes of a record with its messages that no table reaches on average (measured: 1,000 to 2,000).
+# A file that is larger than its records can be is full of something else, for which nothing goes:
+# more would let a smaller log be pruned for what was put beside it, less would never prune.
+RECORD_BYTES = 4_000
+
+# Says whether a signature is to be believed.
+Vouches = Callable[[Anchored], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +43,10 @@ class LogLimits:
     keep_days: float
     messages_days: float
     max_mb: float
+
+    def is_full(self, records: int) -> bool:
+        """Whether so many records, with their messages, can be more than may be kept."""
+        return records * RECORD_BYTES > self.max_mb * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +60,71 @@ class Segment:
     seq: int
 
 
-def segments(db: sqlite3.Connection) -> list[Segment]:
-    """Return the segments that have ended and are there, oldest first."""
-    rows = db.execute("SELECT n, at, seq, pruned FROM segment ORDER BY n").fetchall()
-    return [
-        Segment(n, after - 1, since, until, seq)
-        for (n, since, _, pruned), (after, until, seq, *_) in pairwise(rows)
-        if not pruned
-    ]
+class ProvenCheckpoint(NamedTuple):
+    """A checkpoint's record, its time (Unix ms), and the number of the last message before it."""
+
+    number: int
+    at: int
+    seq: int
+
+
+class ProvenCheckpoints:
+    """Where the segments of a log begin that are there, oldest first; each proven when asked.
+
+    `vouches` is `None` where nobody signs: then the chain alone is held.
+    """
+
+    def __init__(self, db: sqlite3.Connection, vouches: Vouches | None) -> None:
+        """List them."""
+        self._db = db
+        self._vouches = vouches
+        rows = db.execute(f"{CHECKPOINTS} UNION {BEGINNING} ORDER BY n")
+        self.numbers = [number for (number,) in rows]
+
+    def mark(self, number: int) -> ProvenCheckpoint:
+        """Return one of them; BrokenChainError where it is not proven."""
+        if number == 1:
+            return ProvenCheckpoint(1, 0, 0)
+        content = self.proven(number)
+        with of_record(number):
+            desk = content["desk"]
+            return ProvenCheckpoint(
+                number, int(desk["table"].get("clock", 0)), int(desk["line"].get("seq", 0))
+            )
+
+    def proven(self, number: int) -> dict[str, Any]:
+        """Return what a record holds; BrokenChainError where no signature behind it proves that."""
+        before = self._db.execute("SELECT hash FROM log WHERE n = ?", (number - 1,)).fetchone()
+        query = "SELECT n, body, hash FROM log WHERE n >= ? ORDER BY n"
+        rows = starmap(Record, self._db.execute(query, (number,)))
+        found: dict[str, Any] | None = None
+        last = ""
+        for record, content in verified(rows, number, str((before or ("",))[0])):
+            found = content if found is None else found
+            if self._vouches is None or self._signs(content, last, self._vouches):
+                return found
+            last = record.hash
+        raise BrokenChainError(number, "no signature that this reader trusts is behind it")
+
+    @staticmethod
+    def _signs(content: dict[str, Any], previous: str, vouches: Vouches) -> bool:
+        with of_record(content["n"]):
+            event = content.get("event", {})
+            anchor = event_from_json(event) if event.get("is") == Anchored.__name__ else None
+        signed = (content["n"] - 1, previous)
+        return isinstance(anchor, Anchored) and (
+            (anchor.number, anchor.hash) == signed and vouches(anchor)
+        )
+
+    def gaps(self) -> list[list[Any]]:
+        """Return the gaps that the newest record of them lists, that record proven."""
+        newest = newest_pruning(self._db)
+        return [] if newest is None else list(self.proven(newest)["pruned"])
+
+    def last_before(self, at: int) -> ProvenCheckpoint:
+        """Return the newest that is older than a time (Unix ms), the beginning where none is."""
+        older = bisect_left(self.numbers, at, key=lambda number: self.mark(number).at)
+        return self.mark(self.numbers[older - 1] if older else 1)
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:
@@ -58,47 +138,60 @@ def _used_bytes(db: sqlite3.Connection) -> int:
 
 def next_to_go(
     db: sqlite3.Connection,
-    ended: list[Segment],
+    marks: ProvenCheckpoints,
     limits: LogLimits,
     now: int,
     marked: Sequence[int],
 ) -> Segment | None:
-    """Return the oldest segment that is to go: too old, or the file too large.
+    """Return the oldest segment that is to go: too old, or too many records; BrokenChainError.
 
     Never a segment with unsent messages, nor that of a `marked` moment.
     """
-    too_large = _used_bytes(db) > limits.max_mb * 1_000_000
+    too_large = _used_bytes(db) > limits.max_mb * 1_000_000 and limits.is_full(_kept(db, marks))
     oldest = now - limits.keep_days * DAY_MS
     (unsent,) = db.execute("SELECT min(seq) FROM unsent").fetchone()
-    for segment in ended:
-        if any(segment.since <= moment <= segment.until for moment in marked):
-            continue
-        if unsent is not None and segment.seq >= unsent:
+    for number, after in pairwise(marks.numbers):
+        end = marks.mark(after)
+        if not too_large and end.at >= oldest:
             return None
-        return segment if too_large or segment.until < oldest else None
+        begin = marks.mark(number)
+        if any(begin.at <= moment <= end.at for moment in marked):
+            continue
+        if unsent is not None and end.seq >= unsent:
+            return None
+        # Behind a segment that stayed others may be gone already.
+        query = "SELECT max(n) FROM log WHERE n < ? AND body != ''"
+        (last,) = db.execute(query, (after,)).fetchone()
+        return Segment(number, last, begin.at, end.at, end.seq)
     return None
 
 
+def _kept(db: sqlite3.Connection, marks: ProvenCheckpoints) -> int:
+    """Return how many records are there: by the last number, and what is said to be gone."""
+    (newest,) = db.execute("SELECT max(n) FROM log").fetchone()
+    gone: int = sum(last - first + 1 for first, last, _ in marks.gaps())
+    return int(newest) - gone
+
+
 def remove(db: sqlite3.Connection, segment: Segment) -> None:
-    """Delete the records of a segment, all but the hash of the last; join gaps that meet."""
-    db.execute("UPDATE segment SET pruned = 1 WHERE n = ?", (segment.first,))
+    """Delete the records of a segment, all but the hash of the last; join the gap before it."""
     db.execute("DELETE FROM log WHERE n >= ? AND n < ?", (segment.first, segment.last))
     db.execute("UPDATE log SET body = '' WHERE n = ?", (segment.last,))
     db.execute("DELETE FROM log WHERE n = ? AND body = ''", (segment.first - 1,))
 
 
 def certificate(
-    db: sqlite3.Connection, segment: Segment, limits: LogLimits, now: int
+    db: sqlite3.Connection, marks: ProvenCheckpoints, segment: Segment, limits: LogLimits, now: int
 ) -> dict[str, object]:
     """Return the record that lists every gap, that of this segment included, and why it goes."""
     (digest,) = db.execute("SELECT hash FROM log WHERE n = ?", (segment.last,)).fetchone()
-    known = listed_gaps(db)
+    known = marks.gaps()
     joins = [gap for gap in known if gap[1] == segment.first - 1]
     first = joins[0][0] if joins else segment.first
-    before = [gap for gap in known if gap not in joins]
+    others = [gap for gap in known if gap not in joins]
     is_old = segment.until < now - limits.keep_days * DAY_MS
     return {
-        "pruned": [*before, [first, segment.last, digest]],
+        "pruned": sorted([*others, [first, segment.last, digest]]),
         "went": {
             "first": segment.first,
             "last": segment.last,
@@ -106,16 +199,16 @@ def certificate(
             "until": segment.until,
             "why": "age" if is_old else "size",
             "keep_days": limits.keep_days,
+            "max_mb": limits.max_mb,
         },
     }
 
 
-def listed_gaps(db: sqlite3.Connection) -> list[list[Any]]:
-    """Return the gaps that the newest record of them lists."""
-    if not db.execute("SELECT count(*) FROM segment WHERE pruned").fetchone()[0]:
-        return []
+def newest_pruning(db: sqlite3.Connection) -> int | None:
+    """Return the record that lists the gaps of a log, `None` where nothing is gone."""
+    if db.execute("SELECT 1 FROM log WHERE body = '' LIMIT 1").fetchone() is None:
+        return None
     row = db.execute(
-        """SELECT body FROM log WHERE body LIKE '%"pruned":[[%' ORDER BY n DESC LIMIT 1"""
+        """SELECT n FROM log WHERE body LIKE '%"pruned":[[%' ORDER BY n DESC LIMIT 1"""
     ).fetchone()
-    found: list[list[Any]] = [] if row is None else json.loads(row[0])["pruned"]
-    return found
+    return None if row is None else int(row[0])

@@ -6,6 +6,7 @@ is `deploy/mqtt.md`; `vision/schemas` has the same for readers in other language
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import deque
@@ -48,6 +49,7 @@ _DRAWN: deque[tuple[tuple[CoupResult, ...], Roads]] = deque(maxlen=8)
 SCHEMA = 1  # the version of the contract, in every message
 # What every message has of itself.
 ENVELOPE = ("schema", "table", "boot", "seq", "at", "term", "term_proof")
+SUM_BYTES = 16  # of SHA-256, as nobody finds another message with the same 128 bits
 BEGUN = "a new log was begun"
 # In messages that take no number of their own, where others of the same topic do.
 UNCOUNTED = {"counted": False}
@@ -190,6 +192,12 @@ def message_line(message: Message) -> str:
     retain = "true" if message.retain else "false"
     topic = message.topic  # its levels are restricted, so it needs no escapes
     return f'{{"topic":"{topic}","payload":{payload},"qos":{message.qos},"retain":{retain}}}'
+
+
+def message_sum(message: Message) -> bytes:
+    """Return what a message is known by: SHA-256 (16 bytes) over its number and its line."""
+    text = f"{message.seq} {message_line(message)}"
+    return hashlib.sha256(text.encode()).digest()[:SUM_BYTES]
 
 
 def _drafts(stream: MessageStream, output: Output, evidence: tuple[str, ...]) -> tuple[_Draft, ...]:

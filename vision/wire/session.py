@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from vision.game.commands import Command
@@ -21,7 +22,7 @@ from vision.game.events import Event, Started
 from vision.game.fold.step import step
 from vision.game.outputs import Alert, AlertChanged, AlertState, Output
 from vision.game.rules import Profile
-from vision.record.chain import BrokenChainError
+from vision.record.chain import BrokenChainError, of_record
 from vision.record.codec import (
     canonical,
     event_from_json,
@@ -44,6 +45,7 @@ from vision.wire.messages import (
     MessageStream,
     begun_messages,
     evidence_topic,
+    message_sum,
     messages_of,
     proof_messages,
 )
@@ -139,16 +141,21 @@ class Shelf:
 EMPTY = Shelf()
 
 
+Standing = Mapping[str, str]  # by topic: the sum (hex) of the retained message that stands on it
+
+
 class TableSession(NamedTuple):
     """A table and what is published of it: the stream, the evidence at hand.
 
-    `register` is what the records come to.
+    `register` is what the records come to. `standing` is what the broker is to have retained: rows
+    beside the log are held against it, without folding what is long past.
     """
 
     table: Table
     stream: MessageStream
     shelf: Shelf = EMPTY
     register: Register = NOTHING
+    standing: Standing = MappingProxyType({})
 
 
 class Step(NamedTuple):
@@ -205,6 +212,21 @@ def with_messages(
 
     `session` is the one before the event, but with the evidence that was kept of the event.
     """
+    given = _step_of(session, event, table, outputs)
+    retained = [message for message in given.messages if message.retain]
+    if not retained:
+        return given
+    standing = dict(session.standing)
+    for message in retained:
+        standing.pop(message.topic, None)
+        if message.payload:
+            standing[message.topic] = message_sum(message).hex()
+    return given._replace(session=given.session._replace(standing=standing))
+
+
+def _step_of(
+    session: TableSession, event: Event, table: Table, outputs: tuple[Output, ...]
+) -> Step:
     if isinstance(event, PROOFS):
         stream, said = proof_messages(session.stream, event)
         shelf = session.shelf.with_kept(event) if isinstance(event, EvidenceKept) else session.shelf
@@ -231,7 +253,8 @@ def with_messages(
     register = session.register
     if isinstance(event, Command):
         register = register.after(event, outputs)
-    return Step(TableSession(table, stream, shelf, register), outputs, tuple(messages))
+    after = session._replace(table=table, stream=stream, shelf=shelf, register=register)
+    return Step(after, outputs, tuple(messages))
 
 
 # --- checkpoints ----------------------------------------------------------------------------------
@@ -246,6 +269,7 @@ def session_to_json(session: TableSession) -> dict[str, object]:
         line["shelf"] = record_to_json(session.shelf)
     if session.register != NOTHING:
         line["register"] = record_to_json(session.register)
+    line["standing"] = dict(session.standing)
     return {"line": line, "table": record_to_json(session.table, without=("rules",))}
 
 
@@ -258,16 +282,18 @@ def session_from_json(data: Mapping[str, Any], start: TableSession) -> TableSess
     known = {name: getattr(start.stream, name) for name in _OF_STREAM}
     try:
         line = dict(data["line"])
+        standing = dict(line.pop("standing"))
         shelf = record_from_json(Shelf, line.pop("shelf", {}))
         register = record_from_json(Register, line.pop("register", {}))
         stream = record_from_json(MessageStream, line, **known)
         table = record_from_json(Table, data["table"], rules=start.table.rules)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"is not a checkpoint of this version: {error!r}") from error
-    return TableSession(table, stream, shelf, register)
+    return TableSession(table, stream, shelf, register, standing)
 
 
 END = "stop"  # why the signature was made with which a run ends
+BEHIND_THE_END = (Fact.TAKEN_OVER, Fact.CLOCK_CONFIRMED)  # facts, besides the next run's beginning
 
 
 class LogFold:
@@ -285,10 +311,8 @@ class LogFold:
         BrokenChainError where it cannot stand there, or is not understood.
         """
         number = content["n"]
-        try:
+        with of_record(number):
             return None if "log" in content else self._take(number, content)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise BrokenChainError(number, f"is not understood ({error})") from error
 
     def _take(self, number: int, content: Mapping[str, Any]) -> Step | None:
         step, follows = None, number == self._last + 1
@@ -300,8 +324,8 @@ class LogFold:
         elif canonical(session_to_json(self.session)) != canonical(content["desk"]):
             raise BrokenChainError(number, "is a checkpoint, but not what the records before say")
         event = event_from_json(content["event"]) if "event" in content else None
-        taken_over = isinstance(event, Recorded) and event.kind is Fact.TAKEN_OVER
-        if self._ended and not (isinstance(event, Started) or taken_over):
+        may = isinstance(event, Recorded) and event.kind in BEHIND_THE_END
+        if self._ended and not (isinstance(event, Started) or may):
             raise BrokenChainError(number, "stands behind the signature with which a run ended")
         if event is not None:
             step = advance(self.session, event)

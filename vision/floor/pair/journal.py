@@ -43,7 +43,7 @@ from vision.game.events import (
 from vision.game.fold.step import step
 from vision.record.codec import canonical, event_from_json
 from vision.record.facts import Fact, Recorded
-from vision.storage.log import Checkpoint, Entry
+from vision.storage.log import Entry
 from vision.storage.log_reader import recent_orders
 from vision.version import VERSION
 from vision.wire.session import Step, TableSession, advance
@@ -254,8 +254,7 @@ class PairJournal(Journal):
                 session = steps[-1].session
                 entries.append(Entry(event, steps[-1].messages, None, content.get("order")))
             elif "desk" in content and entries:
-                mark = Checkpoint(session.table.clock, session.stream.seq, content["desk"])
-                entries[-1] = replace(entries[-1], checkpoint=mark)
+                entries[-1] = replace(entries[-1], checkpoint=content["desk"])
         with uninterrupted():
             self._store.append(entries, self._pair.fitting(batch))
             self._session = session

@@ -20,10 +20,12 @@ from tests.table_log import NOON, Play, overdraw
 from vision.app.evidence import write_film
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
-from vision.game.commands import CloseAlert, Confirm, CorrectCard, RectifyAlert
+from vision.game.cards import Card
+from vision.game.commands import AckAlert, CloseAlert, Confirm, CorrectCard, RectifyAlert
 from vision.game.coup.fault_table import KINDS
-from vision.game.events import Category
+from vision.game.events import Category, Role, TimePassed
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.record.facts import EvidenceKept, Medium
 from vision.wire.form import json_object
 from vision.wire.messages import iso
 
@@ -211,6 +213,60 @@ def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader:
     rows.nth(6).wait_for()
     assert rows.count() == 1 + 6
     assert "Banco 3" in rows.nth(6).inner_text()
+
+
+def test_desk_marks_where_a_card_is_due_and_closes_all_of_a_kind(
+    enter: Enter, reader: Reader
+) -> None:
+    """An under-draw has an empty place that says so; three of them are closed by one close."""
+    screen = enter("Ann", "desk")
+    play = Play().begin()
+    for _ in range(3):  # Punto has 2 and Banco 4: a card is due to Punto, and none comes
+        play.coup("P1:2h B1:4c P2:Kd B2:Kc")
+    play.card("P1:9c").then(TimePassed(play.at + 60_000))
+    reader.play(play.events)
+    page = screen.page
+    page.locator("#queue .alert", has_text=f"Table {reader.table} ").first.click(timeout=20000)
+    page.wait_for_selector("#facts .punto .place.due .nothing")
+    assert "due here" in page.inner_text("#facts .punto")
+    ends = [one.alert.id for coup in reader.desk.table.coups for one in coup.alerts]
+    assert len(ends) == 3
+    page.select_option("form:has([data-order=close_alert]) select", "training")
+    page.check("form:has([data-order=close_alert]) input[type=checkbox]")
+    page.fill("#actions input >> nth=0", "a trainee deals")
+    page.click("[data-order=close_alert]")
+    screen.says("said", "Close: done")
+    closed = [one for one in reader.events if isinstance(one, CloseAlert)]
+    assert {(one.alert, one.category) for one in closed} == {(e, Category.TRAINING) for e in ends}
+
+
+def test_desk_shows_a_changed_card_before_and_after(enter: Enter, reader: Reader) -> None:
+    """The picture in which the card was read, that of the alert, and both faces."""
+    screen = enter("Cy", "desk")
+    play = Play().begin().card("P1:4h").card("B1:4c").card("P2:3d").card("B2:3c")
+    play.then(*play.sight.switch(play.at, 1, Card.parse("9s")))
+    reader.play(play.events)
+    alert = reader.desk.table.coups[-1].alerts[0].alert
+    facts = (alert.shoe, alert.coup, "0" * 64, 9)
+    at = alert.raised_at
+    shades = {
+        "read": EvidenceKept(at - 9000, "read", Medium.STILL, *facts, order=1),
+        "other": EvidenceKept(at - 8000, "other", Medium.STILL, *facts, order=2),
+        "moment": EvidenceKept(at, "moment", Medium.STILL, *facts, alert=alert.id),
+    }
+    for width, (name, kept) in enumerate(shades.items(), start=100):
+        reader.take(kept)
+        picture = cv2.imencode(".jpg", np.full((90, width, 3), 90, np.uint8))[1].tobytes()
+        reader.show(f"evidence/{name}", picture)
+    reader.take(AckAlert(play.at, "Cy", Role.SURVEILLANCE, alert.id))
+    open_alert(screen, reader, "was 4")
+    screen.says("facts", "was")
+    screen.page.wait_for_function(
+        "() => JSON.stringify([...document.querySelectorAll('#evidence img')]"
+        ".map(i => i.naturalWidth)) === '[100,102]'"
+    )
+    assert "Before" in screen.page.inner_text("#evidence figure >> nth=0")
+    assert "After" in screen.page.inner_text("#evidence figure >> nth=1")
 
 
 def test_desk_search_finds_by_fault_and_table(enter: Enter, reader: Reader) -> None:

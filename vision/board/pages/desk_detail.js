@@ -19,7 +19,9 @@ function facts(rows) {
     if (value === null || value === undefined || value === "") continue;
     const shown = make("dd");
     shown.append(value);
-    list.append(make("dt", "", name), shown);
+    const row = make("div");
+    row.append(make("dt", "", name), shown);
+    list.append(row);
   }
   return list;
 }
@@ -51,7 +53,7 @@ export function alertFacts(name, table, alert, coup) {
       [word("desk.state"), wordOf("state", alert.state)], [word("desk.count"), alert.count > 1 ? alert.count : null],
       [word("desk.acknowledged_by"), alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
       [word("desk.expected"), (alert.expected ?? []).map(slotName).join(" / ") || word("desk.no_card")], [word("desk.observed"), alert.observed ? slotName(alert.observed) : null],
-      [word("desk.card"), alert.card ? faces([alert.card]) : null], [word("desk.confidence"), percent(alert.confidence)],
+      [word("desk.card"), alert.card && !coup ? faces([alert.card]) : null], [word("desk.confidence"), percent(alert.confidence)],
       [word("desk.odds"), typeof alert.odds === "number" ? word("desk.times", { n: Number(alert.odds.toPrecision(3)).toLocaleString(spoken()) }) : null],
       [word("desk.second"), alert.second ? faces([alert.second]) : null],
       [word("desk.face"), alert.exposed === null || alert.exposed === undefined ? null : word(alert.exposed ? "desk.exposed" : "desk.face_down")],

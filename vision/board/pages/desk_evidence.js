@@ -109,7 +109,9 @@ function clip(address) {
     const larger = make("button", "enlarge larger", word("picture.enlarge"));
     larger.type = "button";
     larger.addEventListener("click", () => enlarge(larger.closest("figure")));
-    box.replaceChildren(player(frames, word("desk.clip")), larger);
+    const film = player(frames, word("desk.clip"));
+    film.append(larger);
+    box.replaceChildren(film);
   }).catch(() => { box.textContent = word("desk.clip_failed"); });
   return box;
 }

@@ -62,7 +62,9 @@ function show(keys) {
   for (const [key, [name]] of Object.entries(keys)) {
     const term = make("dt");
     term.append(make("kbd", "", key === " " ? word("keys.space") : key));
-    list.append(term, make("dd", "", word(name)));
+    const row = make("div");
+    row.append(term, make("dd", "", word(name)));
+    list.append(row);
   }
   const title = make("h2", "", word("keys.title"));
   const close = make("button", "first", word("desk.close"));

@@ -19,6 +19,8 @@ from .timeline import Pose
 CUT_FACE = "cut"
 # A card on its edge is still drawn this share of its width wide.
 _THINNEST = 0.05
+# How much lighter and darker the halves of a creased card are, as a share for each mm it stands up.
+_CREASED = 0.015
 # How dark a shadow is, 0 to 1, by eye.
 _SHADOW = 0.34
 
@@ -71,7 +73,11 @@ def paint_card(
     shadow(image, ground - at, soft=soft, strength=strength, offset=stage.sun * (1.2 + lift))
     light = stage.light_at(quad.mean(axis=0))
     tint = inks(np.diag([light, light, light, 0.0])[:3])
-    touched = lay(image, pack.side(name, face_up=pose.flip > 0.5), quad - at, tint=tint)
+    side = pack.side(name, face_up=pose.flip > 0.5)
+    if pose.fold:
+        _lay_folded(image, side, quad - at, (pose, stage, light))
+        return
+    touched = lay(image, side, quad - at, tint=tint)
     if touched is None:
         return
     x0, y0, x1, y1, opacity = touched
@@ -80,6 +86,23 @@ def paint_card(
         spot = cv2.multiply(opacity, shine, scale=1 / 255)
         part = image[y0:y1, x0:x1]
         cv2.add(part, cv2.merge([spot] * 3), dst=part)
+
+
+def _lay_folded(
+    image: Image, side: Sequence[Image], quad: Points, lying: tuple[Pose, Stage, float]
+) -> None:
+    """Paint a card with a crease along its middle: two halves, one turned to the light."""
+    pose, stage, light = lying
+    camera = stage.camera
+    raised = camera.project(pose.centre[None], pose.fold) - camera.project(pose.centre[None], 0.0)
+    top, bottom = (quad[0] + quad[1]) / 2 + raised[0], (quad[2] + quad[3]) / 2 + raised[0]
+    halves = np.array([quad[0], top, bottom, quad[3]]), np.array([top, quad[1], quad[2], bottom])
+    lean = float(np.sign(stage.sun @ (quad[1] - quad[0]))) * _CREASED * pose.fold
+    for number, half in enumerate(halves):
+        gain = light * (1 + lean * (1, -1)[number])
+        parts = [np.array_split(level, 2, axis=1)[number] for level in side]
+        tint = inks(np.diag([gain, gain, gain, 0.0])[:3])
+        lay(image, parts, half.astype(np.float32), tint=tint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +16,20 @@ from vision.game.cards import DECK
 from .collecting import collect, take
 from .deal import BURN, BURN_FACE, CUT, Coup, Drawn
 from .handling import Dealer
-from .interruptions import bet, look_at, push_through, stranger
+from .interruptions import bet, look_at, open_by_player, pay, push_through, stranger
+from .manners import (
+    SQUEEZES,
+    burn_place,
+    is_burned_away,
+    lay_two,
+    pause,
+    push_winner,
+    reach_over,
+    takes_two,
+    tidy,
+)
 from .scenario import Dealing, Scenario
-from .style import PLAIN, Style
+from .style import PLAIN, Manner, Style
 from .timeline import Act, Bet, Carried, Leg, Limb, Pushed, Reach
 
 # The share of coups before which a guest changes a bet.
@@ -29,6 +40,12 @@ _TOGETHER_MM = 19.0
 _RETURNED_MM = (62.0, 95.0)
 # A card that is face up in the shoe is pulled this far, mm: its index shows.
 _SHOWING_MM = 14.0
+# Whose hands draw instead of the dealer's once another dealer has taken over.
+RELIEF = {Limb.DRAWING: Limb.RELIEF, Limb.OTHER: Limb.RELIEF_OTHER}
+# Of two cards at once, in any manner, the share whose second one is not carried along.
+_LEFT_LYING = 0.5
+# A second card that stays before the shoe lies there for so long, s.
+_STAYS_S = (0.5, 2.0)
 # A hand that hides a card's exchange lies this far from its middle, mm.
 _HIDING_MM = 3.0
 
@@ -37,10 +54,12 @@ def choreograph(coups: Iterable[Coup], scenario: Scenario, style: Style = PLAIN)
     """Return the acts of all coups, one after the other from second 0."""
     acts: list[Act] = []
     start = ready = 0.0
+    relieved = style.manner is Manner.RELIEVED
     for coup in coups:
         rng = np.random.default_rng([scenario.seed, 2, coup.number])
         dealer = Dealer(rng, style, start=start, ready=ready, pace=scenario.pace)
-        acts.append(_Coup(dealer, coup).act())
+        limbs = RELIEF if relieved and coup.number > scenario.coups / 2 else {}
+        acts.append(_Coup(dealer, coup, limbs).act())
         start, ready = acts[-1].end, dealer.ready
     return tuple(acts)
 
@@ -48,8 +67,8 @@ def choreograph(coups: Iterable[Coup], scenario: Scenario, style: Style = PLAIN)
 class _Coup:
     """One coup as it is played by a dealer, mistakes and interruptions included."""
 
-    def __init__(self, dealer: Dealer, coup: Coup) -> None:
-        self.dealer = dealer
+    def __init__(self, dealer: Dealer, coup: Coup, limbs: Mapping[Limb, Limb]) -> None:
+        self.dealer, self.limbs = dealer, limbs
         self.coup = coup
         self.wrong = {m.order: m.code for m in coup.mistakes if m.order is not None}
         self.guests: list[Reach] = []
@@ -77,7 +96,7 @@ class _Coup:
     def _written(self) -> Act:
         dealer = self.dealer
         hands = [
-            Reach(limb, tuple(legs), dealer.shoulders[limb])
+            Reach(self.limbs.get(limb, limb), tuple(legs), dealer.shoulders[limb])
             for limb, legs in dealer.legs.items()
             if legs
         ]
@@ -107,42 +126,73 @@ class _Coup:
         opening = [d for d in coup.drawn if d.place[-1] in "12" or d.place == CUT]
         self._lay_all(opening, face_up=face_up)
         dealer.glide(dealer.rest(), 0.4)
+        pause(dealer)
         if not face_up:
             self._reveal()
+        tidy(dealer, dealer.cards)
         self._take_one_off()
         for drawn in [d for d in coup.drawn if d not in opening]:
             dealer.glide(dealer.rest(), 0.3)
             dealer.wait(0.1, 0.5)
             self._lay_all([drawn], face_up=face_up)
+            third = [card for card in dealer.cards if card.drawn is drawn]
             if not face_up:
-                self._turn([card for card in dealer.cards if card.drawn is drawn])
+                self._squeeze(third)
+                self._turn(third)
+            tidy(dealer, third)
         dealer.glide(dealer.rest() if dealer.rng.random() < 0.5 else dealer.away(Limb.DRAWING), 0.4)
         dealer.wait(1.0, 2.0)
         self._switch()
+        lying = [card for card in dealer.cards if card.gone is None]
+        push_winner(dealer, [c for c in lying if coup.winner.upper() in c.drawn.place])
+        if dealer.manner is Manner.PAY_OUT_BETWEEN:
+            self._clear_and_pay()
+        else:
+            collect(dealer, dealer.cards)
+
+    def _clear_and_pay(self) -> None:
+        """Clear the losing hand, pay a bet, and clear the other one."""
+        dealer = self.dealer
+        loser = "PUNTO" if self.coup.winner == "banco" else "BANCO"
+        collect(dealer, [card for card in dealer.cards if loser in card.drawn.place])
+        thing, guest = pay(dealer)
+        self.pushed.append(thing)
+        self.guests.append(guest)
         collect(dealer, dealer.cards)
 
     def _burn(self) -> None:
         dealer = self.dealer
-        for drawn in self.coup.drawn:
+        for number, drawn in enumerate(self.coup.drawn):
             card = dealer.draw(drawn)
-            dealer.bring(card, dealer.target(drawn), flip=float(drawn.place == BURN_FACE))
+            where = burn_place(dealer, drawn, number)
+            dealer.bring(card, where, flip=float(drawn.place == BURN_FACE))
+            if is_burned_away(dealer, drawn):
+                card.gone = card.removed = dealer.now
             if drawn.place == BURN_FACE:
                 dealer.glide(dealer.away(Limb.DRAWING), 0.35)
                 dealer.wait(1.2, 1.8)
         dealer.wait(0.3, 0.6)
-        take(dealer, [card for card in dealer.cards if BURN in card.drawn.place])
+        take(dealer, [c for c in dealer.cards if BURN in c.drawn.place and c.gone is None])
 
     # --- dealing ---------------------------------------------------------------------------------
 
     def _lay_all(self, drawn: Sequence[Drawn], *, face_up: bool) -> None:
         """Lay cards one after the other, those that stick together in pairs."""
-        left = list(drawn)
+        left, dealer = list(drawn), self.dealer
         while left:
             now = left.pop(0)
             if left and self.wrong.get(left[0].order) == "TWO_CARDS_OUT":
                 self._lay_together(now, left.pop(0), face_up=face_up)
+            elif self._may_hold(now, *left[:1]) and takes_two(dealer):
+                lay_two(dealer, now, left.pop(0), face_up=face_up)
             else:
+                reach_over(dealer)
                 self._lay(now, face_up=face_up)
+
+    def _may_hold(self, *cards: Drawn) -> bool:
+        """Whether two cards, with no mistake among them, may be drawn one after the other."""
+        clean = (card.slot is not None and card.order not in self.wrong for card in cards)
+        return len(cards) > 1 and all(clean)
 
     def _lay(self, drawn: Drawn, *, face_up: bool) -> None:
         dealer, code = self.dealer, self.wrong.get(drawn.order)
@@ -197,6 +247,9 @@ class _Coup:
     def _lay_together(self, one: Drawn, two: Drawn, *, face_up: bool) -> None:
         """Draw two cards that stick together, part them on the table, and lay the second."""
         dealer = self.dealer
+        if dealer.manner is not None and dealer.rng.random() < _LEFT_LYING:
+            self._leave_second(one, two, face_up=face_up)
+            return
         lead = dealer.draw(one)
         trail = Carried(two)
         behind = lead.lying.moved(-dealer.layout.way * _TOGETHER_MM)
@@ -220,6 +273,30 @@ class _Coup:
             dealer.turn([lead])
             dealer.turn([trail])
 
+    def _leave_second(self, one: Drawn, two: Drawn, *, face_up: bool) -> None:
+        """Draw two cards as one, flush or staggered; the second stays before the shoe a while."""
+        dealer, rng = self.dealer, self.dealer.rng
+        lead = dealer.draw(one)
+        trail = Carried(two)
+        apart = float(rng.choice([rng.uniform(0, 4), rng.uniform(8, 26)]))
+        behind = lead.lying.moved(-dealer.layout.way * apart)
+        trail.legs.append(Leg(dealer.now, dealer.now + 1e-3, behind, behind))
+        dealer.cards.append(trail)
+        dealer.now += 1e-3
+        out = dealer.before_shoe(lead, float(rng.uniform(70, 95)))
+        legs = [(lead, Leg(0, 1, lead.lying, out)),
+                (trail, Leg(0, 1, behind, out.moved(-dealer.layout.way * apart)))]  # fmt: skip
+        dealer.carry(legs, dealer.holding(out), 0.5)
+        for card in (lead, trail):
+            dealer.left_shoe(card)
+        trail.shown = trail.out
+        dealer.wait(0.1, 0.6)
+        dealer.lay_drawn(lead, face_up=face_up)
+        dealer.left_shoe(trail)
+        dealer.wait(*_STAYS_S)
+        dealer.glide(dealer.holding(trail.lying), 0.35)
+        dealer.lay_drawn(trail, face_up=face_up)
+
     # --- turning ---------------------------------------------------------------------------------
 
     def _reveal(self) -> None:
@@ -228,12 +305,19 @@ class _Coup:
         dealer.wait(0.1, 0.4)
         for side in ("PUNTO", "BANCO"):
             cards = [card for card in dealer.cards if side in card.drawn.place]
+            self._squeeze(cards)
             if side == "PUNTO":
                 self.guests += look_at(dealer, [c for c in cards if not self._is_covered(c)])
             self._turn(cards)
             if self.coup.dealing is Dealing.PUNTO_FIRST:
                 dealer.glide(dealer.rest(), 0.4)
                 dealer.wait(0.2, 0.6)
+
+    def _squeeze(self, cards: Sequence[Carried]) -> None:
+        """Let a player open cards that lie face down, where players do."""
+        if self.dealer.manner in SQUEEZES:
+            open_ = [c for c in cards if c.lying.flip < 0.5 and not self._is_covered(c)]
+            self.guests += open_by_player(self.dealer, open_)
 
     def _turn(self, cards: Sequence[Carried]) -> None:
         """Turn those of the cards that are not face up already, nor to stay covered."""

@@ -157,6 +157,8 @@ class _Dealer:
 
     def _mistakes(self) -> tuple[Slip, ...]:
         """Return the mistakes that chance may choose from."""
+        if self.scenario.slips:
+            return self.scenario.slips
         if not self.scenario.from_sight:
             return BY_CHANCE
         early = self._have_a_turn(Plan())

@@ -17,7 +17,7 @@ from ..faces.backs import CUT_COLORS
 from ..faces.registry import cut_card, load_back, load_deck
 from ..render import clutter
 from ..render.exposure import jpeg
-from ..render.hands import hand
+from ..render.hands import Wear, any_cloth, hand
 from ..render.paint import Image, Points, paste
 from .actors import (
     CUT_FACE,
@@ -32,7 +32,8 @@ from .actors import (
 )
 from .film_settings import Look
 from .stage import Chips, Stage, marker, paint_thing, set_stage
-from .table_places import Camera, toward
+from .style import Manner
+from .table_places import SLOTS, Camera, toward
 from .timeline import Act, Carried, Leg, Limb, Pose, Pushed, Reach, is_moving, on_table, pose_at
 
 Rng = np.random.Generator
@@ -46,6 +47,8 @@ _SHADOW_PX = 26.0
 # The noise picture is larger than the frame by this, px, and shifted at random frame by frame:
 # drawing fresh noise would take longer than all else.
 _NOISE_ROOM = 96
+# Things of players near the slots are at most so large, mm, and lie at so many of the places.
+_SMALL_MM, _LAID = 120.0, 0.6
 # The camera looks on for a while: a table is seen to be empty only after the last card has left.
 _LAST_LOOK_S = 2.0
 
@@ -81,10 +84,14 @@ class Shot:
         rng = np.random.default_rng([look.seed, 3])
         deck, back = load_deck(look.deck), load_back(look.back)
         optics, layout = look.style.optics, look.style.layout
-        self.pack = Pack(deck, back, _cut_card(look.seed, deck.back.shape[0]))
+        self.pack = Pack(deck, back, _cut_card(look, deck.back.shape[0]))
         self.camera = look.camera
         self.stage: Stage = set_stage(rng, look.camera, look.table, self.pack.back, layout)
         self.arms = self._arms(rng, look)
+        if look.style.manner is Manner.DRINKS:
+            _lay_drinks(self.stage, look)
+        if look.style.manner is Manner.RELIEVED:
+            self.arms |= self._relief(look)
         self.chips = Chips(rng, look.split)
         self.things = look.split
         self.bet = 0
@@ -109,6 +116,14 @@ class Shot:
             Limb.GUEST: arm(others[0], sun),
             Limb.STRANGER: arm(others[1], sun),
         }
+
+    def _relief(self, look: Look) -> dict[Limb, Arm]:
+        """Return the arms of the dealer who takes over: another person's, in other cloth."""
+        rng = np.random.default_rng([look.seed, 8])
+        wear = Wear(sleeve=bool(rng.random() < 0.8), cloth=(any_cloth(rng), any_cloth(rng)))
+        person = hand(rng, split=look.split, wear=wear)
+        arms = [arm(person, self.stage.sun, mirrored=other) for other in (False, True)]
+        return dict(zip((Limb.RELIEF, Limb.RELIEF_OTHER), arms, strict=True))
 
     def frame(self, cards: Sequence[Carried], act: Act, at: float) -> Image:
         """Return the picture at an instant of an act; `cards` are its and those still lying."""
@@ -299,9 +314,25 @@ class _Reach:
         return self.window[0] + int(x), self.window[1] + int(y)
 
 
-def _cut_card(seed: int, height_px: int) -> Image:
+def _lay_drinks(stage: Stage, look: Look) -> None:
+    """Lay glasses, papers and cards of players on the bare table, near the slots."""
+    rng = np.random.default_rng([look.seed, 7])
+    slots = np.concatenate([look.style.layout.slot_polygon(name) for name in SLOTS])
+    (left, _), (right, bottom) = slots.min(axis=0), slots.max(axis=0)
+    for x in np.arange(left - 30, right + 30, 92.0):
+        things = (clutter.sprite(rng, split=look.split) for _ in range(40))
+        small = next((thing for thing in things if max(thing.size_mm) < _SMALL_MM), None)
+        if small is not None and rng.random() < _LAID:
+            y = bottom + max(small.size_mm) / 2 + rng.uniform(2, 30)
+            paint_thing(stage.bare, stage, small, np.array([x + rng.uniform(-20, 20), y]))
+
+
+def _cut_card(look: Look, height_px: int) -> Image:
     """Return the cut card of a film, of any colour that one is made in."""
-    rng = np.random.default_rng([seed, 6])
+    rng = np.random.default_rng([look.seed, 6])
+    if look.style.manner is Manner.CUT_CARDS:
+        blue, green, red = (int(v) for v in any_cloth(rng))
+        return cut_card(height_px, color=(blue, green, red))
     tone = np.array(list(CUT_COLORS.values()))[rng.integers(len(CUT_COLORS))]
     blue, green, red = (int(v) for v in np.clip(tone + rng.normal(0, 14, 3), 4, 250))
     return cut_card(height_px, color=(blue, green, red))

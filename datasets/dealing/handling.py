@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from .deal import BURN, CUT, Drawn
-from .style import Carry, Style, Turning
+from .style import Carry, Manner, Style, Turning
 from .table_places import toward
 from .timeline import Carried, Leg, Limb, Pose
 
@@ -36,6 +36,8 @@ _TURNING_GRIP_MM = (4.0, 44.0)
 _OVER_LINE_MM = (14.0, 24.0)
 _DROPPED_TURN = 40.0
 _GOES_ON_MM = 90.0
+# A card that is to be tidied later is laid so far off, towards the dealer, mm.
+_OFF_MM = (24.0, 38.0)
 
 
 class Dealer:
@@ -44,7 +46,7 @@ class Dealer:
     def __init__(self, rng: Rng, style: Style, *, start: float, ready: float, pace: float) -> None:
         """Begin at `start`; since `ready` the next card can wait in the mouth of the shoe."""
         self.rng = rng
-        self.motion = style.motion
+        self.motion, self.manner = style.motion, style.manner
         self.layout = style.layout
         self.pace = pace
         self.start = self.now = start
@@ -172,6 +174,8 @@ class Dealer:
         dx, dy, spin = self.rng.normal(0, 1, 3) * (loose, loose, 0.64 * loose)
         if drawn.place == BURN:
             dx += 4.0 * sum(card.drawn.place == BURN for card in self.cards)
+        if drawn.slot is not None and self.manner is Manner.TIDIED:
+            dy -= float(self.rng.uniform(*_OFF_MM))
         if drawn.slot is not None and self.chance(self.motion.over_line):
             dx += float(self.rng.choice([-1, 1])) * float(self.rng.uniform(*_OVER_LINE_MM))
         return Pose(x + dx, y + dy, turn + spin)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .handling import Dealer
-from .style import Looking
+from .style import Looking, Manner
 from .table_places import FIELD_MM, SPOTS, toward
 from .timeline import Bet, Carried, Leg, Limb, Pose, Pushed, Reach
 
@@ -20,6 +20,10 @@ _GUEST_MM, _GUEST_SHOULDER_MM = 130.0, 700.0
 _PEEK, _SQUEEZE = 0.2, 0.36
 # How far a card is drawn to the player who squeezes it, mm: not off the camera's picture.
 _SQUEEZED_MM = (70.0, 130.0)
+
+# A card that a player opened lies so far from where it lay, mm (standard deviation of either way);
+# one that was folded stands so high along its middle, mm.
+_GIVEN_BACK_MM, _FOLD_MM = 9.0, (3.0, 9.0)
 
 
 def bet(rng: Rng, start: float, pace: float) -> tuple[Bet, Reach]:
@@ -74,6 +78,45 @@ def _squeeze(dealer: Dealer, card: Carried) -> Reach:
     return reach
 
 
+def open_by_player(dealer: Dealer, cards: Sequence[Carried]) -> list[Reach]:
+    """Let a player squeeze cards that lie face down and open them, one after the other."""
+    if cards:
+        dealer.glide(dealer.rest(), 0.35)
+    return [reach for card in cards for reach in _open(dealer, card)]
+
+
+def _open(dealer: Dealer, card: Carried) -> list[Reach]:
+    """Bend a card open where it lies, or drawn near; turn it, and lay it near its place."""
+    rng, lying = dealer.rng, card.lying
+    stays = dealer.manner is Manner.SQUEEZED_IN_PLACE
+    fold = float(rng.uniform(*_FOLD_MM)) if dealer.manner is Manner.FOLDED else 0.0
+    near = lying.moved(np.array([rng.normal(0, 15), rng.uniform(*_SQUEEZED_MM)]))
+    near = lying if stays else near
+    two = dealer.manner is not Manner.SQUEEZED_ONE_HANDED
+    hold, other = _Player(dealer, lying), _Player(dealer, lying.moved(np.array([50.0, 0.0])))
+    hold.carry([], lying, 0.55)
+    now = dealer.now
+    if two:
+        other.carry([], lying.moved(np.array([38.0, 8.0])), 0.5)
+        dealer.now = max(now, dealer.now)
+    if not stays:
+        hold.carry([card], near, 0.45)
+    for share in np.sort(rng.uniform(0.2, 1.0, int(rng.integers(2, 5)))):
+        hold.carry([card], replace(near, flip=float(share) * _SQUEEZE), 0.45)
+        dealer.wait(0.1, 0.6)
+    open_ = replace(near, flip=1.0, fold=fold)
+    hold.carry([card], open_, 0.4)
+    reaches = [hold.leave(), *([other.leave()] if two else [])]
+    dealer.wait(0.2, 0.8)
+    if not stays:
+        loose = rng.normal(0, 1, 2) * _GIVEN_BACK_MM
+        back = replace(lying.moved(loose), flip=1.0, fold=fold, turn=lying.turn + rng.normal(0, 5))
+        dealer.glide(dealer.holding(open_), 0.3)
+        dealer.slide(card, back, 0.4)
+        dealer.glide(dealer.rest(), 0.3)
+    return reaches
+
+
 class _Player:
     """A guest's hand at a card; it moves with the dealer's time."""
 
@@ -119,6 +162,25 @@ def push_through(dealer: Dealer) -> Pushed:
     chip = bool(rng.random() < 0.6)
     lies = Leg(dealer.start, across.start, here, here)
     return Pushed(int(rng.integers(64)), (lies, across, away), chip)
+
+
+def pay(dealer: Dealer) -> tuple[Pushed, Reach]:
+    """Let the dealer pay chips from the rack to a spot, and a guest take them; return both."""
+    rng, spot = dealer.rng, SPOTS[int(dealer.rng.integers(len(SPOTS)))]
+    rack = Pose(float(rng.uniform(500, 720)), 20.0)
+    there = Pose(float(spot[0]), float(spot[1]) - 24.0)
+    dealer.glide(dealer.holding(rack, grip_mm=12.0), 0.45)
+    dealer.wait(0.2, 0.8)
+    dealer.carry((), dealer.holding(there, grip_mm=12.0), 0.8)
+    across = replace(dealer.legs[Limb.DRAWING][-1], origin=rack, target=there)
+    dealer.wait(0.1, 0.4)
+    dealer.glide(dealer.rest(), 0.5)
+    hand = _Player(dealer, there)
+    hand.carry([], there, 0.6)
+    off = Pose(there.x, FIELD_MM[1] + _GUEST_MM)
+    taken = Leg(dealer.now, dealer.now + 0.5 / dealer.pace, there, off)
+    reach = hand.leave()
+    return Pushed(int(rng.integers(64)), (across, taken), chip=True), reach
 
 
 def stranger(rng: Rng, start: float, end: float) -> Reach:

@@ -61,7 +61,8 @@ class Scenario:
 
     `started_at` cards are gone from the shoe beforehand; the cut card lies `cut_from_back` cards
     from the end (0: none); every `slip_every`-th coup gets a slip drawn by chance (0: none), one
-    against the tableau or, with `from_sight`, also one that only the motions show.
+    against the tableau or, with `from_sight`, also one that only the motions show; `slips` leaves
+    only these to chance.
     """
 
     seed: int = 1
@@ -75,6 +76,7 @@ class Scenario:
     slip_every: int = 0
     plans: dict[int, Plan] = field(default_factory=dict)
     from_sight: bool = False
+    slips: tuple[Slip, ...] = ()
 
 
 # What the numbers of a scenario may be, both ends allowed.

@@ -24,8 +24,9 @@ from .choreography import choreograph
 from .deal import deal
 from .film import film, frame_count
 from .film_settings import Look, look_for
-from .scenario import Dealing, Scenario, load, with_changes
-from .style import PLAIN, Style, styles
+from .manners import in_manner
+from .scenario import Dealing, Scenario, Slip, load, with_changes
+from .style import PLAIN, Manner, Style, styles
 from .table_places import Camera
 from .timeline import Act
 from .truth import table_toml, truth
@@ -110,21 +111,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--burn", action="store_true", default=None, help="begin with the burn")
     add("--pace", type=float, help="speed of the dealer, 0.25 to 4 (1)")
     add(
-        "--split",
-        choices=["train", "test"],
-        default="test",
-        help="which cards and tables to draw from; test ones were never trained on (test)",
-    )
-    add(
-        "--style",
-        type=int,
-        metavar="N",
-        help="the N-th dealer's style of the split, with its table and camera (a plain one)",
-    )
-    add("--deck", help="face design (one of our own of the split)")
-    add("--back", help="card back")
-    add("--table", help="table cloth")
-    add(
         "--size", type=picture_size, default=(1920, 1080), metavar="WxH", help="picture (1920x1080)"
     )
     add("--fps", type=_between(1, 60), help="frames a second (15, or as the style's camera)")
@@ -148,7 +134,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--profile", default="punto-banco", help="house rules named in the table file")
     add("--frames", action="store_true", help=f"write a folder of frames, {FRAMES}, not a video")
+    _add_choices(add)
     add("--quiet", action="store_true", help="no progress line")
+
+
+def _add_choices(add: Callable[..., argparse.Action]) -> None:
+    """Declare what is chosen by name: faults, dealer, manner, cards."""
+    add(
+        "--fault",
+        action="append",
+        choices=list(map(str, Slip)),
+        help="with --fault-every, a fault that it may be (any); may be given again",
+    )
+    add(
+        "--split",
+        choices=["train", "test"],
+        default="test",
+        help="which cards and tables to draw from; test ones were never trained on (test)",
+    )
+    add(
+        "--style",
+        type=int,
+        metavar="N",
+        help="the N-th dealer's style of the split, with its table and camera (a plain one)",
+    )
+    add(
+        "--manner",
+        choices=list(map(str, Manner)),
+        help="what else dealer or players do, beside the style (nothing)",
+    )
+    add("--deck", help="face design (one of our own of the split)")
+    add("--back", help="card back")
+    add("--table", help="table cloth")
 
 
 def picture_size(text: str) -> tuple[int, int]:
@@ -190,6 +207,7 @@ def _show(args: argparse.Namespace) -> Show:
         burn=args.burn,
         pace=args.pace,
         from_sight=None if args.style is None else True,
+        slips=tuple(map(Slip, args.fault)) if args.fault else None,
     )
     if args.profile not in _profiles():
         raise ConfigurationError(
@@ -213,14 +231,15 @@ def _show(args: argparse.Namespace) -> Show:
 
 def _style(args: argparse.Namespace) -> Style:
     """Return the style asked for; ConfigurationError where the split has none of that number."""
-    if args.style is None:
-        return PLAIN
-    known, number = styles(args.split), int(args.style)
-    if not 0 <= number < len(known):
-        raise ConfigurationError(
-            f"--style: no style {number} in split '{args.split}'; give 0 to {len(known) - 1}"
-        )
-    return known[number]
+    known, style = styles(args.split), PLAIN
+    if args.style is not None:
+        number = int(args.style)
+        if not 0 <= number < len(known):
+            raise ConfigurationError(
+                f"--style: no style {number} in split '{args.split}'; give 0 to {len(known) - 1}"
+            )
+        style = known[number]
+    return in_manner(style, Manner(args.manner), args.seed or 1) if args.manner else style
 
 
 def _profiles() -> list[str]:

@@ -60,6 +60,29 @@ class Looking(StrEnum):
     SQUEEZED = "squeezed"  # drawn to the player, bent open slowly, turned
 
 
+class Manner(StrEnum):
+    """What else a house, a dealer or its players do, added to any style: `--manner`."""
+
+    SQUEEZED_IN_PLACE = "squeezed-in-place"  # players open their cards, third ones too
+    SQUEEZED_AWAY = "squeezed-away"  # drawn near, opened there, given back askew
+    SQUEEZED_ONE_HANDED = "squeezed-one-handed"
+    FOLDED = "folded"  # squeezed cards stay bent along a crease
+    TIDIED = "tidied"  # laid far off and pushed straight; the winning hand is pushed
+    PAY_OUT_BETWEEN = "pay-out-between"  # the losing hand is cleared, bets are paid, then the other
+    THIRDS_UPRIGHT = "thirds-upright"
+    THIRDS_ABOVE = "thirds-above"
+    BURN_FAN = "burn-fan"  # spread on the layout
+    BURN_STRAIGHT = "burn-straight"  # card by card into the tray
+    BURN_UNDER_HAND = "burn-under-hand"  # gathered under the flat hand
+    PAUSES = "pauses"  # nothing moves for a minute
+    REACHES_OVER = "reaches-over"  # an arm over the mouth
+    COLOURED_SLEEVES = "coloured-sleeves"
+    RELIEVED = "relieved"  # a second dealer goes on half way
+    DRINKS = "drinks"  # glasses, papers and cards of players near the slots
+    TWO_IN_HAND = "two-in-hand"  # two drawn before the first is laid
+    CUT_CARDS = "cut-cards"  # of every colour, and white
+
+
 # Motions that held-out styles alone have.
 HELD_OUT = frozenset(
     {Carry.HANDED_OVER, Turning.OVER_END, Turning.BOTH_AT_ONCE, Collecting.FACE_DOWN}
@@ -130,6 +153,7 @@ class Style:
     wear: Wear = field(default_factory=Wear)
     layout: Layout = field(default_factory=Layout)
     optics: Optics = Optics()
+    manner: Manner | None = None
 
 
 PLAIN = Style()

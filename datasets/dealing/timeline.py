@@ -18,7 +18,7 @@ class Pose:
     """Where a thing is: centre, turn in degrees clockwise, height above the table.
 
     `flip` goes from 0, back up, to 1, face up, about the card's long axis, or its short one where
-    it goes end `over_end`.
+    it goes end `over_end`; `fold` is how high its middle stands, where it has a crease.
     """
 
     x: float
@@ -27,6 +27,7 @@ class Pose:
     flip: float = 0.0
     height: float = 0.0
     over_end: bool = False
+    fold: float = 0.0
 
     @property
     def centre(self) -> Points:
@@ -74,6 +75,7 @@ class Leg:
             a.flip + eased((share - first) / (last - first)) * (b.flip - a.flip),
             a.height + along * (b.height - a.height) + self.arch * 4 * along * back,
             b.over_end,
+            a.fold + along * (b.fold - a.fold),
         )
 
 
@@ -130,12 +132,14 @@ class Carried:
 
 
 class Limb(StrEnum):
-    """Whose hand: the one the dealer draws with, the dealer's other one, a guest's, another's."""
+    """Whose hand: the one the dealer draws with, the other one, a guest's, another person's."""
 
     DRAWING = "drawing"
     OTHER = "other"
     GUEST = "guest"
     STRANGER = "stranger"
+    RELIEF = "relief"  # what the dealer who took over draws with, and the other one
+    RELIEF_OTHER = "relief-other"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ SEEN_MM = (1.5, 6.0)
 CLEAR_MM = (-4.0, 3.0)
 # A card in the mouth lies within so many mm of its middle, across; one farther off is passing by.
 BESIDE_MM = 40.0
+# Two drawn as one are seen to be two if an edge of the second stands out by so much, mm: two cells.
+APART_MM = 5.0
 # Share of a card's area (0 to 1) that must be within the patch to be seen, and below which it is
 # gone. In between nothing is asked.
 IN_PATCH = (0.12, 0.3)
@@ -40,7 +42,7 @@ class Placed:
     """A card near the mouth: its `front` and `rear` edge, its middle across, what it shows.
 
     `in_patch` is the share of it within the patch; `drawn`: it comes out of the shoe; `follows`: it
-    is the second of two drawn as one.
+    is the second of two drawn as one; `under`: and lies beneath the first.
     """
 
     front: float
@@ -50,6 +52,7 @@ class Placed:
     kind: int
     drawn: bool = True
     follows: bool = False
+    under: bool = False
 
     @property
     def is_leaving(self) -> bool:
@@ -79,26 +82,48 @@ class Mouth:
 
 def answer(cards: Sequence[Placed], mouth: Mouth, *, hand: bool) -> Answer:
     """Return what a watcher should say of cards that are not at rest in the shoe."""
-    twice = any(card.follows for card in cards)
-    first = next((card for card in cards if card.is_leaving and not card.follows), None)
-    seen = [card for card in cards if not card.follows and not card.is_leaving]
+    leads = [card for card in cards if not card.follows]
+    second = next((card for card in cards if card.follows), None)
+    if second is not None and all(card.in_patch < IN_PATCH[0] for card in leads):
+        # The first of two was taken away: what stays is a card like any other.
+        leads, second = [*leads, second], None
+    first = next((card for card in leads if card.is_leaving), None)
+    seen = [card for card in leads if not card.is_leaving]
     card = max(seen, key=lambda card: card.in_patch, default=None)
     is_out = card is not None and card.in_patch > IN_PATCH[1]
     # A card that was drawn and is still before the shoe is out, though the next one waits there.
     if first is not None and not (is_out and first.front - mouth.waits < SEEN_MM[1]):
-        return _of_leaving(first, mouth, hand=hand, twice=twice)
+        return _of_leaving(first, second, mouth, hand=hand)
     if card is not None and is_out:
-        return Answer(2, card.shift(mouth.depth), card.kind, int(hand), int(twice))
+        kind, two = _shows(card, second)
+        return Answer(2, card.shift(mouth.depth), kind, int(hand), two)
     unsure = mouth.is_coming or (card is not None and card.in_patch > IN_PATCH[0])
     return Answer(-1 if unsure else 0, np.nan, mouth.rest_kind, int(hand), 0)
 
 
-def _of_leaving(card: Placed, mouth: Mouth, *, hand: bool, twice: bool) -> Answer:
+def _of_leaving(card: Placed, second: Placed | None, mouth: Mouth, *, hand: bool) -> Answer:
     come = card.front - mouth.waits
     phase = 1
     if come < SEEN_MM[1]:
         phase = 0 if abs(come) < SEEN_MM[0] else -1
     elif card.rear > CLEAR_MM[0]:
         phase = -1
-    together = int(twice) if phase == 1 else -1
-    return Answer(phase, card.shift(mouth.depth), card.kind, int(hand), together)
+    kind, two = _shows(card, second)
+    return Answer(phase, card.shift(mouth.depth), kind, int(hand), two if phase == 1 else -1)
+
+
+def _shows(first: Placed, second: Placed | None) -> tuple[int, int]:
+    """Return which kind a card shows, and 1 where a second shows beside or behind it.
+
+    Either is -1 where nobody could say.
+    """
+    if second is None:
+        return first.kind, 0
+    kind = first.kind if second.under or second.kind == first.kind else -1
+    if second.in_patch < IN_PATCH[0]:
+        return kind, -1
+    beside = abs(first.beside - second.beside)
+    behind = abs(first.front - second.front)
+    # What lies beneath shows behind the first only once that one's rear edge is out of the lip.
+    hidden = second.under and first.rear < APART_MM
+    return kind, 1 if max(beside, 0.0 if hidden else behind) > APART_MM else -1

@@ -19,9 +19,10 @@ from vision.sight.geometry.plane import Homography, TableView, shared_area
 from ..dealing.deal import CUT
 from ..dealing.film import Shot
 from ..dealing.film_settings import Look, look_for
+from ..dealing.manners import BURNS, in_manner
 from ..dealing.scenario import Dealing, Scenario
 from ..dealing.simulate import Show, rehearse
-from ..dealing.style import PLAIN, Style, styles
+from ..dealing.style import PLAIN, Manner, Style, styles
 from ..dealing.table_places import CARD_MM, SLOTS, Camera, Layout
 from ..dealing.timeline import Act, Carried, is_moving, on_table, pose_at
 from ..render.paint import Image, Points, jpeg
@@ -45,6 +46,8 @@ LAIN_S = (0.15, 0.5)
 HAND_MM = 110.0
 # What a card shows that is turned over between these shares (0 back, 1 face) cannot be said.
 EDGE_ON = (0.3, 0.7)
+# Share of the films in which dealer or players have a manner beside the style.
+MANNERED = 0.5
 # Cards gone before a film in which the cut card passes: it lies 402 cards deep.
 CUT_START = 396
 
@@ -62,6 +65,9 @@ def rehearsed(rng: Rng, split: str, style: Style | None = None) -> Show:
         known = styles(split)
         style = PLAIN if rng.random() < 0.25 else known[int(rng.integers(len(known)))]
     seed = int(rng.integers(2**31))
+    if rng.random() < MANNERED:
+        manners = list(Manner)
+        style = in_manner(style, manners[int(rng.integers(len(manners)))], seed)
     scenario = Scenario(
         seed=seed,
         coups=2,
@@ -70,6 +76,7 @@ def rehearsed(rng: Rng, split: str, style: Style | None = None) -> Show:
         started_at=CUT_START if rng.random() < 0.3 else 0,
         slip_every=1,
         from_sight=True,
+        burn=style.manner in BURNS,
     )
     size = ((960, 540), (1280, 720))[int(rng.integers(2))]
     lens = float(rng.uniform(-0.04, 0.04))
@@ -139,10 +146,14 @@ def answer_at(
     it does before it is drawn.
     """
     seconds = {m.order for m in act.coup.mistakes if m.code == "TWO_CARDS_OUT"}
+    # A card that is held, or left lying, on its way to its place is out however long it lies still.
+    under_way = [card for card in cards if _is_drawn(card) and card.out <= at < card.placed]
     moved = [
         card
         for card in cards
-        if is_moving(card.legs, at - LAIN_S[1], at) or _in_shoe(card, at, layout)
+        if card in under_way
+        or is_moving(card.legs, at - LAIN_S[1], at)
+        or _in_shoe(card, at, layout)
     ]
     found = [_placed(card, at, layout, seconds) for card in moved]
     grips = [pose.centre for hand in act.hands if (pose := pose_at(hand.legs, at)) is not None]
@@ -151,7 +162,7 @@ def answer_at(
         waits = max((_waits(card, layout) for card in cards), default=0.0)
     mouth = Mouth(CARD_MM[0], int(Kind.BACK), waits)
     said = answer([card for card in found if card is not None], mouth, hand=hand)
-    still = not any(is_moving(card.legs, at - LAIN_S[0], at) for card in cards)
+    still = not under_way and not any(is_moving(card.legs, at - LAIN_S[0], at) for card in cards)
     return replace(said, phase=-1) if said.phase == 2 and still else said
 
 

@@ -1,13 +1,14 @@
 """What happens at the mouth of a shoe, drawn at random as movements over time, with its truth.
 
 A play is a few actions, one after another: a card drawn at any speed, waiting half out, going
-back, two drawn as one; a hand that only comes near; a card carried past. Not tied to any game.
+back, held before the mouth while the next is drawn; two drawn as one, of which one may stay; a hand
+that only comes near, an arm that reaches over; a card carried past. Not tied to any game.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,38 +16,17 @@ from vision.sight.geometry.plane import shared_area
 
 from ..render.paint import Points
 from .answers import HIDDEN, Answer, Mouth, Placed, answer
+from .movements import Channel, Moving, eased, value_at
 from .shoes import Held, Kind, Lying, Moment, Rng, Shoe, Thing
 
-Channel = list[tuple[float, float]]
-# A face that lies open in the mouth for so long, s, must be noticed.
-LONG_ENOUGH_S = 0.6
 # How a card is drawn: pulled out, held and carried off; in one sweep; pulled and let go. Shares.
 PULLED, SWEPT = 0.5, 0.35
-# Keys of one movement: fewer, and a long one is seen to be made of straight pieces.
-KEYS = 13
-
-
-@dataclass(eq=False)
-class Moving:
-    """A card that is drawn or carried by: its channels over time, what it shows and until when."""
-
-    kind: Kind
-    number: int
-    drawn: bool
-    born: float
-    gone: float = np.inf
-    turned: float = np.inf  # from then on it shows its face
-    follows: bool = False  # the second of two drawn as one
-    returned: float | None = None  # when it was back in the shoe
-    channels: dict[str, Channel] = field(default_factory=dict)
-
-    def at(self, time: float) -> Lying | None:
-        """Return the card at an instant, None before it moves and after it is gone."""
-        if not self.born <= time < self.gone:
-            return None
-        value = {name: _value(keys, time) for name, keys in self.channels.items()}
-        kind = Kind.FACE if time >= self.turned else self.kind
-        return Lying(value["x"], value["y"], value["turn"], kind, self.number, value["lift"])
+# A hand is out of sight so far from the mouth on its arm's side, mm; an arm whose hand is so far
+# beyond the mouth hides the next card if its middle passes within so many mm.
+AWAY_MM, BEYOND_MM, ARM_MM = 300.0, 80.0, 45.0
+# Shares: draws of two cards at once; of these, the second laid flush on the first or lying under
+# it; staying when the first is taken away. Of single cards, held before the mouth for the next.
+TWO, FLUSH, UNDER, STAYS, HELD = 0.16, 0.3, 0.6, 0.45, 0.12
 
 
 class Play:
@@ -57,33 +37,42 @@ class Play:
         self.depth = shoe.size[0]
         self.cards: list[Moving] = []
         self.rests: list[tuple[float, Kind, int]] = []
-        self.hand: dict[str, Channel] = {}
+        # The hand that draws, and another, the dealer's or somebody else's.
+        self.hands: tuple[dict[str, Channel], dict[str, Channel]] = ({}, {})
         self.forth: Channel = [(-1.0, 0.0)]  # the front edge of the next card
         self.things: list[tuple[float, float, Thing, Thing]] = []
-        self.arm = float(rng.uniform(-2.1, 2.1))
-        self.under = False
+        self.arms = float(rng.uniform(-2.1, 2.1)), float(rng.uniform(-np.pi, np.pi))
+        self.under = self._holds = False
         self.number = int(rng.integers(100))
-        self._told: set[int] = set()
         self.time, self.length = 0.0, np.inf
-        self._away()
+        for which in (0, 1):
+            self._hand_to(0.01, *self._home(which), which=which)
         self._next(Kind.BACK if rng.random() < 0.65 else self._any_kind())
         self._wait(rng.uniform(0.3, 1.0))
         for _ in range(actions):
             self._action()
             self._wait(float(rng.choice([0.0, rng.uniform(0, 0.8)])))
-        self._wait(0.6)
+        ends = [card.gone for card in self.cards if np.isfinite(card.gone)]
+        self.time = max([self.time, *ends]) + 0.6
         self.length = self.time
 
     def moment(self, time: float) -> Moment:
         """Return what there is at an instant."""
         cards = [card.at(time) for card in self.cards]
         rest = max((r for r in self.rests if r[0] <= time), key=lambda r: r[0])
-        x, y, turn = (_value(self.hand[name], time) for name in ("x", "y", "turn"))
-        hands = (Held(x, y, turn, self.under),) if np.hypot(x, y) < 290 else ()
+        hands = tuple(h for which in (1, 0) if (h := self._held(which, time)) is not None)
         out = tuple(c for c in cards if c is not None)
         return Moment(
-            rest[1], rest[2], out, hands, _value(self.forth, time), tuple(self._moved(time))
+            rest[1], rest[2], out, hands, value_at(self.forth, time), tuple(self._moved(time))
         )
+
+    def _held(self, which: int, time: float) -> Held | None:
+        """Return a hand at an instant, None while it is away on its own side."""
+        x, y, turn = (value_at(self.hands[which][name], time) for name in ("x", "y", "turn"))
+        side = x * np.cos(self.arms[which]) + y * np.sin(self.arms[which])
+        if side > 0 and np.hypot(x, y) > AWAY_MM - 10:
+            return None
+        return Held(x, y, turn, self.under and which == 0)
 
     def speed(self, time: float) -> float:
         """Return how fast the hand or a card moves along the exit, mm/s."""
@@ -98,9 +87,14 @@ class Play:
         cards = [self._placed(card, lying) for card, lying in moving]
         hand = any(np.hypot(h.x, h.y) < 110 for h in moment.hands)
         coming = -self.shoe.waits < moment.rest_x < 0
-        kind = int(moment.rest) if self.shoe.shows_rest else HIDDEN
+        shows = self.shoe.shows_rest and not any(map(_covers_mouth, moment.hands))
+        kind = int(moment.rest) if shows else HIDDEN
         mouth = Mouth(self.depth, kind, self.shoe.waits, coming)
-        return answer(cards, mouth, hand=hand)
+        said = answer(cards, mouth, hand=hand)
+        if said.phase > 0 and any(map(_covers_mouth, moment.hands)):
+            # What lies under an arm is not to be seen: nobody could say.
+            return replace(said, phase=-1, kind=-1, together=-1)
+        return said
 
     def departures(self) -> list[tuple[float, Kind, bool]]:
         """Return when cards were wholly out (s), what they showed, and whether two left as one."""
@@ -112,30 +106,6 @@ class Play:
                 if time is not None:
                     found.append((time, card.kind, card.number in fellows))
         return sorted(found)
-
-    def returns(self) -> list[float]:
-        """Return when cards that had been half out and more were back in the shoe (s)."""
-        found = []
-        for card in self.cards:
-            if card.returned is not None and not card.follows:
-                farthest = max(x for _, x in card.channels["x"]) + self.depth / 2 + self.shoe.waits
-                if farthest > 0.7 * self.depth:
-                    found.append(card.returned)
-        return found
-
-    def exposures(self) -> list[float]:
-        """Return when a face had lain open in the mouth for a while, uncovered (s)."""
-        found: list[float] = []
-        ends = [*(time for time, _, _ in self.rests[1:]), self.length]
-        for (begin, kind, number), end in zip(self.rests, ends, strict=True):
-            free = [
-                t for t in np.arange(max(begin, 0.0), end, 0.05) if not self.moment(float(t)).hands
-            ]
-            clear = kind is Kind.FACE and self.shoe.shows_rest and number not in self._told
-            if clear and len(free) * 0.05 > LONG_ENOUGH_S:
-                self._told.add(number)
-                found.append(float(free[0]))
-        return found
 
     def _out(self, card: Moving) -> float | None:
         end = min(card.gone, self.length)
@@ -149,7 +119,8 @@ class Play:
         along = self.shoe.card_mm(lying)[:, 0] + self.shoe.waits
         share = self._in_patch(lying)
         front, rear = float(along.max()), float(along.min())
-        return Placed(front, rear, lying.y, share, int(lying.kind), card.drawn, card.follows)
+        kind = int(lying.kind)
+        return Placed(front, rear, lying.y, share, kind, card.drawn, card.follows, card.under)
 
     def _moved(self, time: float) -> Iterator[Thing]:
         """Yield the things that are pushed past, and shadows that fall, at an instant."""
@@ -176,30 +147,27 @@ class Play:
     def _any_kind(self) -> Kind:
         return Kind(int(self.rng.choice([0, 1, 2], p=[0.2, 0.3, 0.5])))
 
-    def _away(self) -> None:
-        x, y = self._home()
-        self._hand_to(0.01, x, y)
+    def _home(self, which: int = 0) -> tuple[float, float]:
+        way = self.arms[which] + self.rng.normal(0, 0.4)
+        return float(np.cos(way) * AWAY_MM), float(np.sin(way) * AWAY_MM)
 
-    def _home(self) -> tuple[float, float]:
-        way = self.arm + self.rng.normal(0, 0.4)
-        return float(np.cos(way) * 300), float(np.sin(way) * 300)
-
-    def _hand_to(self, seconds: float, x: float, y: float) -> None:
-        """Move the hand; time goes on."""
-        turn = self.arm - np.pi / 2 + self.rng.normal(0, 0.1)
+    def _hand_to(self, seconds: float, x: float, y: float, *, which: int = 0) -> None:
+        """Move a hand; time goes on."""
+        turn = self.arms[which] - np.pi / 2 + self.rng.normal(0, 0.1)
         for name, value in (("x", x), ("y", y), ("turn", turn)):
-            keys = self.hand.setdefault(name, [(0.0, value)])
-            keys += _eased(keys[-1][1], value, self.time, self.time + seconds)
+            keys = self.hands[which].setdefault(name, [(0.0, value)])
+            keys += eased(keys[-1][1], value, self.time, self.time + seconds)
         self.time += seconds
 
     def _action(self) -> None:
         rng = self.rng
         acts: list[tuple[float, Callable[[], None]]] = [
-            (0.66, self._draw),
-            (0.1, self._hover),
-            (0.1, self._carry_past),
-            (0.07, self._rest_hand),
-            (0.07, self._push_thing),
+            (0.62, self._draw),
+            (0.07, self._hover),
+            (0.12, self._reach_over),
+            (0.08, self._carry_past),
+            (0.06, self._rest_hand),
+            (0.05, self._push_thing),
         ]
         odds = np.array([p for p, _ in acts])
         acts[int(rng.choice(len(acts), p=odds))][1]()
@@ -210,6 +178,21 @@ class Play:
         self._hand_to(rng.uniform(0.2, 0.6), rng.uniform(-25, 80), rng.uniform(-40, 40))
         self._wait(float(rng.uniform(0, 0.8)))
         self._hand_to(rng.uniform(0.2, 0.6), *self._home())
+
+    def _reach_over(self) -> None:
+        """Reach over the mouth with an arm to something beyond it, rest there, and go back."""
+        rng, which = self.rng, int(self.rng.integers(2))
+        far, beside = rng.uniform(60, 400), rng.normal(0, 45)
+        cos, sin = np.cos(self.arms[which]), np.sin(self.arms[which])
+        x, y = -far * cos - beside * sin, -far * sin + beside * cos
+        self._hand_to(rng.uniform(0.25, 0.8), x, y, which=which)
+        for _ in range(int(rng.integers(0, 4))):
+            self._wait(float(rng.uniform(0.1, 0.7)))
+            near = np.array([x, y]) + rng.normal(0, 20, 2)
+            self._hand_to(rng.uniform(0.2, 0.6), *near, which=which)
+        if which and rng.random() < 0.4:
+            self._draw()  # the dealer draws under somebody's arm
+        self._hand_to(rng.uniform(0.25, 0.8), *self._home(which), which=which)
 
     def _rest_hand(self) -> None:
         """Rest a hand at the mouth, and shift it a little."""
@@ -271,7 +254,7 @@ class Play:
         """Move a card from now on; time does not go on."""
         for name, value in values.items():
             keys = card.channels[name]
-            keys += _eased(_value(keys, self.time), value, self.time, self.time + seconds)
+            keys += eased(value_at(keys, self.time), value, self.time, self.time + seconds)
 
     def _draw(self) -> None:
         """Draw the card at rest, in one go or in several, or two at once; it may go back."""
@@ -285,16 +268,17 @@ class Play:
         self._wait(float(rng.choice([0.0, rng.uniform(0, 0.5)])))
         _, kind, number = self.rests[-1]
         card = self._leaving(kind, number)
-        fellow = self._leaving(Kind.BACK, number + 1) if rng.random() < 0.15 else None
-        if fellow is not None:
-            fellow.follows = True
+        fellow = self._fellow(number + 1) if rng.random() < TWO else None
         self._next(Kind.BACK if rng.random() < 0.7 else self._any_kind())
         self._sink()
-        pair = (rng.uniform(3, 0.55 * self.depth), rng.normal(0, 4), rng.normal(0, 0.04))
+        pair = self._apart()
         how = rng.random()
         if how > PULLED:
             self._sweep(card, fellow, press, let_go=how > PULLED + SWEPT)
         elif self._steps(card, fellow, press, pair):
+            if fellow is None and not self._holds and rng.random() < HELD:
+                self._hold(card)
+                return
             self._carry_off(card, fellow, press)
         else:
             self.rests.append((self.time, kind, number))
@@ -305,6 +289,45 @@ class Play:
             self._hand_to(rng.uniform(0.2, 0.5), *self._home())
             return
         self._come_forth(card)
+
+    def _fellow(self, number: int) -> Moving:
+        """Return a second card that leaves with the one at rest, beneath it or on it."""
+        fellow = self._leaving(Kind.BACK, number)
+        fellow.follows, fellow.under = True, bool(self.rng.random() < UNDER)
+        if fellow.under:  # what is drawn first lies lowest
+            self.cards[-2:] = self.cards[-1:] + self.cards[-2:-1]
+        return fellow
+
+    def _apart(self) -> tuple[float, float, float]:
+        """Return how a second card lies to the first: behind and beside it, mm, and askew."""
+        rng = self.rng
+        behind = rng.uniform(0, 5) if rng.random() < FLUSH else rng.uniform(5, 0.55 * self.depth)
+        wide = rng.random() < 0.3
+        return behind, rng.normal(0, 10 if wide else 3), rng.normal(0, 0.15 if wide else 0.03)
+
+    def _hold(self, card: Moving) -> None:
+        """Give a card to the other hand, which holds it before the mouth; draw the next one."""
+        rng, start = self.rng, self.time
+        side = float(rng.choice([-1, 1]))
+        x, y = rng.uniform(75, 150), side * rng.uniform(0, 75)
+        seconds = float(rng.uniform(0.2, 0.5))
+        self._card_to(
+            card, seconds, x=x, y=y, turn=rng.normal(0, 0.5), lift=float(rng.uniform(3, 30))
+        )
+        grip = (x + rng.uniform(0, 35), y + side * rng.uniform(0, 35))
+        self._hand_to(seconds, *grip, which=1)
+        if rng.random() < 0.25:
+            card.turned = self.time + float(rng.uniform(0, 0.5))
+        end = self.time + float(rng.uniform(0.4, 2.2))
+        self._holds, now, self.time = True, self.time, end
+        way, goes = self.arms[1] + rng.normal(0, 0.5), float(rng.uniform(0.2, 0.6))
+        self._card_to(card, goes, x=np.cos(way) * 260, y=np.sin(way) * 260)
+        self._hand_to(goes, *self._home(1), which=1)
+        card.gone = self.time
+        self._come_forth(card)
+        self.time = now if rng.random() < 0.5 else start + 0.5 * seconds
+        self._draw()
+        self.time = max(self.time, card.gone)
 
     def _sink(self) -> None:
         """Let the card behind the one that is drawn lie in the shoe."""
@@ -330,7 +353,7 @@ class Play:
             self._card_to(one, seconds, x=goal + aside[0], lift=float(rng.uniform(2, 30)))
             begin = self.time + 0.25 * seconds
             for name, value in (("y", y + aside[1]), ("turn", turn)):
-                one.channels[name] += _eased(0.0, value, begin, self.time + seconds)
+                one.channels[name] += eased(0.0, value, begin, self.time + seconds)
             one.gone = self.time + seconds
         if rng.random() < 0.3:
             card.turned = self.time + seconds * float(rng.uniform(0.4, 0.9))
@@ -368,8 +391,6 @@ class Play:
             self._pull(card, fellow, press, (shift, drift, *pair))
             if number < len(shifts) - 1:
                 self._pause(press, shift)
-        if goes_back:
-            card.returned = self.time
         return not goes_back
 
     def _pull(
@@ -414,28 +435,35 @@ class Play:
         turn = rng.normal(0, 0.8)
         if rng.random() < 0.3:
             card.turned = self.time + seconds * float(rng.uniform(0.1, 0.6))
+        stays = fellow if rng.random() < STAYS else None
         for one in (card, fellow):
-            if one is not None:
+            if one is not None and one is not stays:
                 self._card_to(
                     one, seconds, x=x + 30, y=y, turn=turn, lift=float(rng.uniform(5, 40))
                 )
                 one.gone = self.time + seconds
         self._hand_to(seconds, x + 30 + press[0], y + press[1])
         self.under = False
-        if rng.random() < 0.7:
+        if stays is not None:
+            self._fetch(stays, press)
+        elif rng.random() < 0.7:
             self._hand_to(0.2, *self._home())
 
+    def _fetch(self, card: Moving, press: Points) -> None:
+        """Come back for the second of two, which stayed before the shoe, and take it away."""
+        rng = self.rng
+        if rng.random() < 0.5:
+            self._hand_to(0.25, *self._home())
+        self._wait(float(rng.uniform(0.1, 2.0)))
+        lies = card.at(self.time)
+        x = self.depth if lies is None else lies.x
+        self._hand_to(rng.uniform(0.2, 0.5), x + press[0], press[1])
+        self._carry_off(card, None, press)
 
-def _value(keys: Channel, time: float) -> float:
-    times = [key[0] for key in keys]
-    return float(np.interp(time, times, [key[1] for key in keys]))
 
-
-def _eased(start: float, end: float, begin: float, until: float) -> Channel:
-    """Return keys of a movement that starts and ends gently."""
-    share = np.linspace(0, 1, KEYS)
-    smooth = share * share * (3 - 2 * share)
-    return [
-        (float(begin + (until - begin) * s), float(start + (end - start) * v))
-        for s, v in zip(share, smooth, strict=True)
-    ]
+def _covers_mouth(hand: Held) -> bool:
+    """Whether an arm that reaches beyond the mouth lies over it."""
+    away = hand.turn + np.pi / 2  # from the grip to the elbow
+    along = -(hand.x * np.cos(away) + hand.y * np.sin(away))
+    beside = hand.y * np.cos(away) - hand.x * np.sin(away)
+    return bool(along > BEYOND_MM and abs(beside) < ARM_MM)

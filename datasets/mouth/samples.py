@@ -18,7 +18,7 @@ from .plays import Play
 from .shoes import Kind, Rng, Shoe, shine
 
 # Samples taken of one play: the shoe takes as long to draw as twenty of its pictures.
-PER_PLAY = 14
+PER_PLAY = 20
 # How much oftener an instant of a phase (none could say, at rest, partly, wholly out) is taken than
 # it lasts: most of a play is rest.
 _ODDS = {-1: 0.6, 0: 0.5, 1: 4.0, 2: 3.0}
@@ -49,7 +49,7 @@ def samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray
         times = np.sort(rng.uniform(0.15, play.length, 80))
         answers = [play.answer(float(time)) for time in times]
         odds = np.array([_odds(answer) for answer in answers])
-        for chosen in rng.choice(len(times), PER_PLAY, p=odds / odds.sum()):
+        for chosen in rng.choice(len(times), PER_PLAY, replace=False, p=odds / odds.sum()):
             yield _sample(rng, play, float(times[chosen])), label(answers[chosen])
 
 

@@ -401,11 +401,16 @@ def _face(deck: str, number: int) -> Levels:
 
 
 def _cut_card(rng: Rng) -> Image:
-    """Return a cut card of any colour, plain or with a word, a frame or a stripe."""
-    colour = (30, 205, 240) if rng.random() < 0.25 else _bright(rng)
-    if rng.random() < 0.15:
-        grey = float(rng.choice([15, 60, 235]))
-        blue, green, red = (int(v) for v in grey + rng.normal(0, 8, 3))
+    """Return a cut card of any colour, white ones too, plain or with a word, a frame, a stripe."""
+    kind, colour = rng.random(), _bright(rng)
+    if kind < 0.15:
+        colour = (30, 205, 240)
+    elif kind < 0.45:
+        grey = float(rng.choice([15, 60, 150, 225, 240, 248]))
+        blue, green, red = (int(v) for v in np.clip(grey + rng.normal(0, 6, 3), 5, 255))
+        colour = blue, green, red
+    elif kind < 0.6:  # of any dull colour
+        blue, green, red = (int(v) for v in rng.uniform(20, 240, 3))
         colour = blue, green, red
     card = np.ascontiguousarray(cut_card(_CARD_PX, color=colour))
     ink = (20, 20, 20, 255) if rng.random() < 0.5 else (240, 240, 240, 255)

@@ -39,6 +39,8 @@ _SKINS_BGR = (
 # shaded, 1 as drawn. Wide on purpose: lamps and cameras that nobody here has seen make brown hands
 # on tan felt, and a network that knows nine skins on green does not find them.
 _GLOVED, _LIGHTNESS, _HUE, _SHADED = 0.12, 0.22, 8.0, (0.25, 1.2)
+# And the share of their sleeves and of their cuffs that are of any colour at all, white included.
+_COLOURED, _WHITE = 0.6, 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,25 @@ class Hand:
 
 @dataclass(frozen=True, slots=True)
 class Wear:
-    """What is on a hand: a long sleeve or none (None: as it comes), rings, a watch."""
+    """What is on a hand: a long sleeve or none (None: as it comes), rings, a watch.
+
+    `cloth` are the colours of sleeve and cuff (None: as they come).
+    """
 
     sleeve: bool | None = None
     rings: int = 0
     watch: bool = False
+    cloth: tuple[Colour, Colour] | None = None
+
+
+def any_cloth(rng: Rng) -> Colour:
+    """Return a colour (BGR) that cloth can have: white, pale, dark or as bright as any dye."""
+    if rng.random() < _WHITE:
+        tone = np.clip(rng.uniform(205, 250) + rng.normal(0, 4, 3), 0, 255)
+    else:
+        hue, strength, light = rng.uniform(0, 180), 255 * rng.random() ** 0.7, rng.uniform(35, 250)
+        tone = cv2.cvtColor(np.array([[[hue, strength, light]]], np.uint8), cv2.COLOR_HSV2BGR)[0, 0]
+    return float(tone[0]), float(tone[1]), float(tone[2])
 
 
 def hand(rng: Rng, *, split: str = "train", wear: Wear | None = None) -> Hand:
@@ -89,7 +105,7 @@ def _banked(split: str, which: int, wear: Wear) -> Hand:
     if split == "test":
         tone = np.array(_SKINS_BGR[rng.integers(len(_SKINS_BGR))]) * rng.uniform(0.85, 1.08)
         return _draw(rng, wear, np.clip(tone + rng.normal(0, 3, 3), 8, 250))
-    return _draw(rng, wear, _varied_skin(rng), rng.uniform(*_SHADED))
+    return _draw(rng, wear, _varied_skin(rng), rng.uniform(*_SHADED), coloured=_COLOURED)
 
 
 def _varied_skin(rng: Rng) -> Points:
@@ -102,8 +118,13 @@ def _varied_skin(rng: Rng) -> Points:
     return np.asarray(np.clip(tone + rng.normal(0, _HUE, 3), 8, 250))
 
 
-def _draw(rng: Rng, wear: Wear, skin: Points, shaded: float = 1.0) -> Hand:
-    """Draw the arm, the palm and four fingers below, the thumb above."""
+def _draw(
+    rng: Rng, wear: Wear, skin: Points, shaded: float = 1.0, *, coloured: float = 0.0
+) -> Hand:
+    """Draw the arm, the palm and four fingers below, the thumb above.
+
+    `coloured` is the share (0 to 1) of sleeves, and of cuffs, that are of any colour.
+    """
     size = (int(FRAME_MM[1] * _SCALE), int(FRAME_MM[0] * _SCALE), 3)
     skin_limb = partial(_limb, shaded=shaded)
     side = -1.0 if rng.random() < 0.5 else 1.0
@@ -137,7 +158,7 @@ def _draw(rng: Rng, wear: Wear, skin: Points, shaded: float = 1.0) -> Hand:
     if wear.watch:
         strap = wrist + (elbow - wrist) * 0.03
         _band(lower, strap, elbow - wrist, (40.0, 38.0, 36.0), size_mm=(58.0, 16.0))
-    _sleeve(rng, lower, opaque, wrist=wrist, elbow=elbow, worn=wear.sleeve)
+    _sleeve(rng, (lower, opaque), (wrist, elbow), wear, coloured)
     box = _box(cv2.max(opaque, thumb_mask))
     sprites = _sprite(rng, lower, opaque), _sprite(rng, upper, thumb_mask)
     return Hand(*sprites, box, side > 0)
@@ -219,18 +240,28 @@ def _nail(image: Image, joint: Points, tip: Points, skin: Points) -> None:
 
 
 def _sleeve(
-    rng: Rng, image: Image, mask: Image, *, wrist: Points, elbow: Points, worn: bool | None
+    rng: Rng,
+    layers: tuple[Image, Image],
+    arm: tuple[Points, Points],
+    wear: Wear,
+    coloured: float,
 ) -> None:
-    """Draw a cuff and a sleeve over the arm, or leave it bare."""
+    """Draw a cuff and a sleeve over the arm from wrist to elbow, or leave it bare."""
+    wrist, elbow = arm
     bare = rng.random() < 0.25
-    if bare if worn is None else not worn:
+    if bare if wear.sleeve is None else not wear.sleeve:
         return
     start = wrist + (elbow - wrist) * rng.uniform(0.02, 0.45)
     end = elbow + (elbow - wrist) * 0.2
     cloth = np.array([rng.uniform(10, 245)] * 3) + rng.normal(0, 30, 3) * rng.uniform(0, 1.5)
     cuff = np.clip(cloth + rng.choice([0, 0, 120, -60]), 0, 255)
-    _limb(image, mask, [start - (end - start) * 0.03, end], [76, 104], cuff)
-    _limb(image, mask, [start, end], [80, 108], np.clip(cloth, 4, 255))
+    if coloured:
+        cloth = np.array(any_cloth(rng)) if rng.random() < coloured else cloth
+        cuff = np.array(any_cloth(rng)) if rng.random() < coloured else cuff
+    if wear.cloth is not None:
+        cloth, cuff = (np.array(colour) for colour in wear.cloth)
+    _limb(*layers, [start - (end - start) * 0.03, end], [76, 104], cuff)
+    _limb(*layers, [start, end], [80, 108], np.clip(cloth, 4, 255))
 
 
 def _sprite(rng: Rng, image: Image, mask: Image) -> tuple[Image, ...]:

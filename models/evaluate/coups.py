@@ -3,7 +3,9 @@
 `python -m models.evaluate.coups`: renders films with `shoe-reader simulate`, one style after the
 other of a split, runs `shoe-reader run` on each as a black box, and reads its message file. The
 split `train` is there to tune on; `held-out` has decks, tables, hands and motions never trained on,
-and measures. The film of a shoe without anything to note is removed.
+and measures. With `--manners`, each film has one of `datasets.dealing.style.Manner` beside its
+style, in turn, and what was made of each is printed apart. The film of a shoe without anything to
+note is removed.
 """
 
 from __future__ import annotations
@@ -13,21 +15,25 @@ import json
 import shutil
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from datasets.dealing.style import COUNT
+from datasets.dealing.manners import BURNS, SQUEEZES
+from datasets.dealing.style import COUNT, Manner
 from datasets.faces.registry import deck_names
 from models.evaluate.dealing_films import Alarms
 from models.evaluate.exits import Exits, compare_exits, cut_seen
 from vision.acceptance.answers import OPENLY_UNSURE
 
 DEALING = ("face-up", "face-down", "punto-first")
+# The faults that `--cheats` deals: those that only sight tells, and the tableau never.
+CHEATS = ("switched", "two-at-once", "returned-to-shoe", "exposed-in-shoe")
 SPLITS = {"train": "train", "held-out": "test"}
 Json = dict[str, Any]
 # Every so many films begin late in the shoe, so that the cut card passes; and where it lies, in
@@ -53,6 +59,20 @@ class Tally:
     alarms: Alarms = field(default_factory=Alarms)
     notes: list[str] = field(default_factory=list)
 
+    def __add__(self, other: Tally) -> Tally:
+        """Return the counts of both together."""
+        found: Tally = _together(self, other)
+        return found
+
+
+def _together(one: Any, two: Any) -> Any:
+    """Return the sum of two counts, or of two data classes of counts, field by field."""
+    if not is_dataclass(one):
+        return one + two
+    pairs = ((getattr(one, f.name), getattr(two, f.name)) for f in fields(one))
+    kind: Any = type(one)
+    return kind(*(_together(*pair) for pair in pairs))
+
 
 def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
     """Return how film `number` is dealt and looks: all styles, decks and dealings come in turn."""
@@ -61,15 +81,21 @@ def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
     decks = deck_names(split)
     tilt, lens, noise = rng.uniform(0, 20), rng.uniform(-0.06, 0.06), rng.uniform(1, 5)
     pace = rng.uniform(1, arguments.pace)
-    start = CUT_AT - CARDS_A_COUP * arguments.coups if number % CUT_EVERY == CUT_EVERY - 1 else 0
+    manner = list(Manner)[number % len(Manner)] if arguments.manners else None
+    ends = number % CUT_EVERY == CUT_EVERY - 1 or manner is Manner.CUT_CARDS
+    start = CUT_AT - CARDS_A_COUP * arguments.coups if ends and manner not in BURNS else 0
+    # Players squeeze what lies face down.
+    dealing = DEALING[1 + number % 2] if manner in SQUEEZES else DEALING[number % len(DEALING)]
     style = ["--style", str((arguments.seed + number) % COUNT[split])]
     style = [] if arguments.plain else style
     rate = [] if arguments.fps is None else ["--fps", str(arguments.fps)]
     return [
         "--coups", str(arguments.coups), "--fault-every", str(arguments.fault_every),
         "--seed", str(1000 * arguments.seed + number),
-        "--dealing", DEALING[number % len(DEALING)], "--deck", decks[number % len(decks)],
+        "--dealing", dealing, "--deck", decks[number % len(decks)],
         "--split", split, *style,
+        *(["--manner", manner] if manner else []), *(["--burn"] if manner in BURNS else []),
+        *(word for fault in CHEATS if arguments.cheats for word in ("--fault", fault)),
         "--from", str(max(0, int(start))),
         "--size", arguments.size, *rate,
         "--pace", f"{pace:.2f}", "--noise", f"{noise:.1f}",
@@ -182,6 +208,20 @@ def summary(tally: Tally) -> str:
     )
 
 
+def table(tallies: Mapping[str, Tally]) -> str:
+    """Return the counts of each manner (or style) as rows, the weakest to be seen."""
+    heads = ("manner", "clean", "right", "unread", "wrong", "accused", "incidents", "out in time")
+    rows = [f"| {' | '.join(heads)} | cut cards |", "|---" * (len(heads) + 1) + "|"]
+    for name, tally in sorted(tallies.items()):
+        raised, missed, exits = tally.raised.total(), tally.missed.total(), tally.exits
+        rows.append(
+            f"| {name} | {tally.coups} | {tally.right} | {tally.unread + tally.missing} "
+            f"| {tally.wrong} | {tally.false_alerts} | {raised} of {raised + missed} "
+            f"| {exits.in_time} of {exits.cards} | {tally.cuts_seen} of {tally.cuts} |"
+        )
+    return "\n".join(rows)
+
+
 def main() -> int:
     """Deal, read, compare, print; exit status 1 if any result was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -190,6 +230,8 @@ def main() -> int:
     parser.add_argument("--coups", type=int, default=20, help="coups in each film")
     parser.add_argument("--fault-every", type=int, default=10, help="a fault in every n-th coup")
     parser.add_argument("--seed", type=int, default=4001)
+    parser.add_argument("--cheats", action="store_true", help=f"no faults but {', '.join(CHEATS)}")
+    parser.add_argument("--manners", action="store_true", help="each film in another manner")
     parser.add_argument("--plain", action="store_true", help="one plain dealer, as in the demo")
     parser.add_argument("--out", type=Path, default=Path("runs/coups"))
     parser.add_argument("--size", default="1280x720")
@@ -198,7 +240,7 @@ def main() -> int:
     parser.add_argument("--pace", type=float, default=1.6, help="of the fastest dealer")
     parser.add_argument("--jobs", type=int, default=1, help="films read at the same time")
     arguments = parser.parse_args()
-    tally = Tally()
+    tallies: defaultdict[str, Tally] = defaultdict(Tally)
 
     def deal(number: int) -> tuple[str, Json, list[Json], Path]:
         options = options_of(number, arguments)
@@ -210,13 +252,15 @@ def main() -> int:
     numbers = range(arguments.first, arguments.first + arguments.films)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for name, truth, messages, folder in pool.map(deal, numbers):
-            known = len(tally.notes)
-            compare(truth, messages, tally, name)
-            print(*tally.notes[known:], f"{name}, so far: {summary(tally)}", sep="\n", flush=True)
-            if len(tally.notes) == known:
+            film = Tally()
+            compare(truth, messages, film, name)
+            tallies[truth["style"].rpartition(", ")[2]] += film
+            together = sum(tallies.values(), Tally())
+            print(*film.notes, f"{name}, so far: {summary(together)}", sep="\n", flush=True)
+            if not film.notes:
                 shutil.rmtree(folder)
-    print(summary(tally))
-    return 1 if tally.wrong else 0
+    print(*[table(tallies)] if arguments.manners else (), summary(together), sep="\n")
+    return 1 if together.wrong else 0
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from datasets.dealing.choreography import choreograph
 from datasets.dealing.deal import deal
 from datasets.dealing.film import Shot
 from datasets.dealing.film_settings import look_for
+from datasets.dealing.manners import SQUEEZES, in_manner
 from datasets.dealing.scenario import Dealing, Plan, Scenario, Slip
 from datasets.dealing.simulate import Show, rehearse
-from datasets.dealing.style import COUNT, HELD_OUT, PLAIN, Motion, Optics, Style, styles
+from datasets.dealing.style import COUNT, HELD_OUT, PLAIN, Manner, Motion, Optics, Style, styles
 from datasets.dealing.table_places import FIELD_MM, Camera
-from datasets.dealing.timeline import Act, on_table
+from datasets.dealing.timeline import Act, Limb, on_table
 
 SMALL = Camera((480, 270))
 CODES = {
@@ -86,6 +87,40 @@ def test_hands_and_cards_never_jump_in_any_style(split: str, dealing: Dealing) -
         )
         for act in choreograph(deal(scenario), scenario, style):
             _assert_smooth(act)
+
+
+@pytest.mark.parametrize("manner", Manner, ids=str)
+def test_hands_and_cards_never_jump_in_any_manner(manner: Manner) -> None:
+    """Each motion begins where the one before it ended, and a card's life keeps its order."""
+    number = list(Manner).index(manner)
+    style = in_manner(styles("test")[number], manner, number)
+    for dealing in (Dealing.FACE_UP, Dealing.PUNTO_FIRST):
+        show = shown(
+            style, dealing=dealing, coups=3, plans={}, slip_every=2, from_sight=True, burn=True
+        )
+        for act in show.acts:
+            _assert_smooth(act)
+        for card in show.truth()["cards"]:
+            assert card["began_ms"] < card["out_ms"] < card["placed_ms"]
+
+
+def test_manner_is_seen_in_the_acts() -> None:
+    """Each does what its name says: who opens cards, where a burn lies, how long nothing moves."""
+    acts = {
+        manner: shown(in_manner(PLAIN, manner, 1), burn=True, coups=6).acts for manner in Manner
+    }
+    for manner in SQUEEZES:
+        guests = [hand for act in acts[manner] for hand in act.hands if hand.limb is Limb.GUEST]
+        assert len(guests) > 20
+    assert max(act.end - act.start for act in acts[Manner.PAUSES]) > 50
+    burned = acts[Manner.BURN_FAN][0].cards[1:]
+    assert np.ptp([card.pose(card.placed).x for card in burned]) > 15 * (len(burned) - 1)  # type: ignore[union-attr]
+    straight = pairwise(acts[Manner.BURN_STRAIGHT][0].cards[1:])
+    assert all(one.gone and one.gone < two.placed for one, two in straight)
+    relieved = [hand.limb for act in acts[Manner.RELIEVED] for hand in act.hands]
+    assert {Limb.DRAWING, Limb.RELIEF} <= set(relieved)
+    held = (card for act in acts[Manner.TWO_IN_HAND] for card in pairwise(act.cards))
+    assert any(two.out < one.placed for one, two in held)
 
 
 def _assert_smooth(act: Act) -> None:

@@ -57,9 +57,13 @@ def test_answer_card_carried_past_is_out_while_it_is_in_sight() -> None:
 
 
 def test_answer_two_that_leave_as_one_are_told_by_the_first() -> None:
-    """The second one only says that there are two."""
-    found = said(out(40.0, kind=FACE), out(20.0, follows=True))
+    """The second one says that there are two, once it is to be seen, and hides what it lies on."""
+    found = said(out(40.0, kind=FACE), out(20.0, kind=FACE, follows=True))
     assert (found.together, found.kind) == (1, FACE)
+    assert said(out(40.0, kind=FACE), out(20.0, follows=True)).kind == -1
+    beneath = said(out(40.0, kind=FACE), out(20.0, follows=True, under=True))
+    assert (beneath.together, beneath.kind) == (-1, FACE)
+    assert said(out(40.0), out(37.0, follows=True)).together == -1
     assert found.shift == pytest.approx(40 / 63)
     assert said(out(40.0)).together == 0
 
@@ -75,3 +79,10 @@ def test_answer_two_that_lie_out_are_still_two() -> None:
     """Both are in sight beyond the lip."""
     assert said(out(95.0), out(75.0, follows=True)).together == 1
     assert said(out(95.0)).together == 0
+
+
+def test_answer_second_of_two_that_stays_is_out_like_any_card() -> None:
+    """Once the first was taken away, the one that stays before the shoe is told, as one."""
+    stays = said(out(140.0, seen=0.0), out(75.0, follows=True))
+    assert (stays.phase, stays.together) == (2, 0)
+    assert stays.shift == pytest.approx(75 / 63)

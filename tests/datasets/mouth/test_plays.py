@@ -43,7 +43,8 @@ def test_play_departure_lies_between_partly_and_wholly_out(plays: list[Play]) ->
             before = [a.phase for t, a in answers(play) if out - 0.3 < t < out]
             after = [a.shift for t, a in answers(play) if out + 0.02 < t < out + 0.1]
             assert 1 in before
-            assert not after or np.nanmax(after) > 0.9
+            # One that is swept aside may be out of the patch by then.
+            assert np.isnan(after).all() or np.nanmax(after) > 0.9
             checked += 1
     assert checked >= PLAYS // 2
 

@@ -12,6 +12,7 @@ import pytest
 from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer
 from vision.game.cards import Card
 from vision.game.commands import (
+    AckAlert,
     CallInspector,
     CarryCard,
     CloseAlert,
@@ -453,6 +454,18 @@ def test_fault_not_put_right_before_the_next_coup_is_one_alert_that_grows() -> N
     alert = dealer.alerts["OVER_P3_STAND"]
     assert alert.text.endswith("Card exposed: 2c. Not resolved before coup 2.")
     assert dealer.raised.count("OVER_P3_STAND") == 1
+
+
+def test_fault_that_becomes_another_is_not_raised_again_once_people_have_seen_it() -> None:
+    """A correction that makes it another fault changes the alert that they work on."""
+    dealer = Dealer().start()
+    then(hands("4h 4c 3d 3c", (B3, "2c")))(dealer)
+    dealer.tell(AckAlert(dealer.tick(), *INSPECTOR, "a1"))
+    dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, P1, Card.parse("5h")))
+    last = dealer.all(AlertChanged)[-1]
+    assert (last.alert.id, last.alert.code) == ("a1", "OVER_NATURAL")
+    assert last.alert.state is AlertState.ACKNOWLEDGED
+    assert not last.first
 
 
 def test_fault_found_after_the_next_coup_began_is_not_called_late() -> None:

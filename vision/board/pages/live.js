@@ -132,7 +132,7 @@ export function renderOnce(box, key, build) {
   const had = box.contains(document.activeElement) ? document.activeElement.dataset : null;
   box.replaceChildren(...build());
   const again = had && [...box.querySelectorAll("[data-key], [data-order]")].find((node) => node.dataset.key === had.key && node.dataset.order === had.order);
-  if (had) (again ?? box.querySelector("button, input, select, a"))?.focus();
+  if (had) (again ?? box.querySelector("button, a") ?? box.querySelector("input, select"))?.focus();
 }
 
 export const titleOf = (table, name) => table?.house.title || word("table", { name });

@@ -120,8 +120,9 @@ def reconcile(
         fault = wanted.get(key)
         after[key] = _end(alert, context) if fault is None else _update(alert, fault, context)
         if after[key] is not alert:
-            other_code = after[key].code != alert.code
-            changes.append(AlertChanged(context.at, after[key], first=other_code))
+            # One that people have seen in the meantime is not raised anew.
+            again = after[key].code != alert.code and after[key].state is RAISED
+            changes.append(AlertChanged(context.at, after[key], first=again))
     for key, fault in wanted.items():
         if key not in before:
             raised += 1

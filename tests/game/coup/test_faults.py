@@ -456,6 +456,17 @@ def test_fault_not_put_right_before_the_next_coup_is_one_alert_that_grows() -> N
     assert dealer.raised.count("OVER_P3_STAND") == 1
 
 
+def test_hands_cleared_card_by_card_without_the_card_due_are_one_under_draw() -> None:
+    """However long the clearing takes, it is no card removed too early beside the under-draw."""
+    dealer = Dealer().start()
+    dealer.hand(DRAWS)
+    for order in dealer.lying:
+        dealer.take(order, 1_300)
+        dealer.tell(TimePassed(dealer.tick(0)))
+    next_coup(dealer)
+    assert dealer.raised == ["UNDER_P3"]
+
+
 def test_fault_that_becomes_another_is_not_raised_again_once_people_have_seen_it() -> None:
     """A correction that makes it another fault changes the alert that they work on."""
     dealer = Dealer().start()

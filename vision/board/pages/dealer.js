@@ -2,7 +2,7 @@
 
 import { cardFace } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
-import { logOut, order, watchSession, whoAmI } from "/session.js";
+import { eventsOf, logOut, order, watchSession, whoAmI } from "/session.js";
 import { alertWords, slotName, speak, spoken, wanted, word } from "/words.js";
 
 const SLOTS = ["PUNTO_1", "PUNTO_2", "PUNTO_3", "BANCO_1", "BANCO_2", "BANCO_3"];
@@ -131,7 +131,7 @@ async function begin() {
     $("pad").close();
     give("correct_card", { coup, slot: keyed.slot, card: keyed.rank + keyed.suit }, word("dealer.key"));
   });
-  live = new Live("/api/events", render);
+  live = new Live(eventsOf(me), render);
   watchSession(live);
 }
 

@@ -8,7 +8,7 @@ import { say } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { watchKeys } from "/desk_keys.js";
 import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
-import { logOut, watchSession, whoAmI } from "/session.js";
+import { eventsOf, logOut, watchSession, whoAmI } from "/session.js";
 import { alertWords, slotName, speak, spoken, wanted, word, wordOf } from "/words.js";
 
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
@@ -173,6 +173,15 @@ function coupShown(table, alert) {
   return found ?? earlier.get(key);
 }
 
+let proven = ""; // what the pictures on the page are of
+
+// They come later; those of an alert that is no longer chosen, or has more by now, are not shown.
+async function showPictures(proof, alert) {
+  proven = proof;
+  const shown = alert ? await alertPictures(chosen.table, alert) : [];
+  if (proven === proof) $("evidence").replaceChildren(...shown);
+}
+
 let acted = ""; // what the actions on the page are for
 
 // Facts are drawn again with each change, but actions only when they differ, and never while somebody types.
@@ -185,7 +194,7 @@ function renderDetail() {
   const facts = JSON.stringify([chosen, dealt, alert ?? [table?.live, table?.result, table?.shoe, table?.status]]);
   renderOnce($("facts"), facts, () => !table ? none : alert ? alertFacts(chosen.table, table, alert, coup) : tableFacts(chosen.table, table, coup?.coup ?? 0));
   const proof = JSON.stringify(alert ? [chosen, alert.evidence, alert.code] : []);
-  renderOnce($("evidence"), proof, () => { if (alert) alertPictures($("evidence"), chosen.table, alert); return []; });
+  renderOnce($("evidence"), proof, () => { showPictures(proof, alert); return []; });
   const stands = JSON.stringify([chosen, Boolean(alert), coup?.coup, alert?.state, alert?.acknowledged_by]);
   if (typing() && stands === acted) return;
   acted = stands;
@@ -234,7 +243,7 @@ async function begin() {
   sound = watchSound($("sound"));
   setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").addEventListener("click", logOut);
-  live = new Live("/api/events", render);
+  live = new Live(eventsOf(me), render);
   watchSession(live);
   addEventListener("hashchange", route);
   watchKeys(step);

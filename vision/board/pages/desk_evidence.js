@@ -66,7 +66,7 @@ export const coupKept = (table, shoe, coup) => get(`/api/history/${[table, shoe,
 const addressOf = (table, topic) => `/api/media/${encodeURIComponent(table)}/${topic.split("/").slice(-2).map(encodeURIComponent).join("/")}`;
 
 // The cards as they lay, the moment of the alert, the film around it; of a changed card, before and after.
-export async function alertPictures(box, table, alert) {
+export async function alertPictures(table, alert) {
   const kept = Number.isInteger(alert.coup) && alert.coup ? await coupKept(table, alert.shoe, alert.coup) : null;
   const cards = (kept?.pictures ?? []).filter((one) => !one.alert && one.kind === "still");
   const shown = [];
@@ -76,7 +76,7 @@ export async function alertPictures(box, table, alert) {
     const key = topic.includes("clip/") ? "desk.clip" : alert.code === "SWITCH" ? "picture.after" : "picture.moment";
     shown.push([topic, word(key), alert.raised_at]);
   }
-  box.replaceChildren(...pictures(table, shown));
+  return pictures(table, shown);
 }
 
 // Figures of topics, each with its words and its time.

@@ -1,7 +1,7 @@
 // The floor: every table as it stands, worst first; usable with a hundred.
 
 import { $, Live, make, setText, titleOf } from "/live.js";
-import { logOut, watchSession, whoAmI } from "/session.js";
+import { eventsOf, logOut, watchSession, whoAmI } from "/session.js";
 import { alertWords, faultName, speak, spoken, wanted, word, wordOf } from "/words.js";
 
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
@@ -123,7 +123,7 @@ async function begin() {
   const me = await whoAmI();
   setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").addEventListener("click", logOut);
-  live = new Live("/api/events", render);
+  live = new Live(eventsOf(me), render);
   watchSession(live);
   for (const id of ["find", "only"]) $(id).addEventListener("input", () => live.plan());
 }

@@ -97,6 +97,9 @@ export async function logOut() {
   location.assign("/login");
 }
 
+// The stream of a person: tabs share it, and nobody hears what another one who was logged in here may.
+export const eventsOf = ({ name, role }) => `/api/events?of=${encodeURIComponent(`${role} ${name}`)}`;
+
 // A stream that was refused: then the session has ended.
 export function watchSession(live) {
   live.refused = whoAmI;

@@ -2,7 +2,7 @@
 
 import { drawing, shape } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
-import { logOut, order, watchSession, whoAmI } from "/session.js";
+import { eventsOf, logOut, order, watchSession, whoAmI } from "/session.js";
 import { alertWords, speak, spoken, wanted, word, wordOf } from "/words.js";
 
 // Health messages kept of each reader: one a second, so ten minutes.
@@ -101,7 +101,7 @@ async function begin() {
   const me = await whoAmI();
   setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").addEventListener("click", logOut);
-  live = new Live("/api/events", render);
+  live = new Live(eventsOf(me), render);
   watchSession(live);
 }
 

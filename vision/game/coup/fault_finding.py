@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from vision.game.cards import Card
@@ -149,7 +150,7 @@ def find(context: FaultContext) -> tuple[Fault, ...]:
             found += _missing(context)
         gone = [card for card in coup.cards if card.removed_at is not None]
         if gone:
-            found += _taken_away(context, min(gone, key=_removed_at))
+            found += _taken_away(context, gone)
             found += _cleared_early(context)
     for card in coup.cards:
         # Most cards are read for good: nothing can be wrong with such a card alone.
@@ -308,11 +309,16 @@ def _missing(context: FaultContext) -> Iterator[Fault]:
     )
 
 
-def _taken_away(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
-    """Find whether the first card that was taken away was so before the coup was over."""
+def _taken_away(context: FaultContext, gone: list[DealtCard]) -> Iterator[Fault]:
+    """Find whether the first card that was taken away was so before the coup was over.
+
+    Hands that are cleared card by card though one is due are an under-draw, and no fault besides.
+    """
     coup, layout = context.coup, context.layout
+    card = min(gone, key=_removed_at)
     until = context.now if coup.cleared_at is None else coup.cleared_at
-    waited = until >= _removed_at(card) + context.rules.removed_after_ms
+    times = (*sorted(map(_removed_at, gone)), until)
+    waited = any(b >= a + context.rules.removed_after_ms for a, b in pairwise(times))
     if waited if layout.surely_due else _went_on(context, card):
         slot = layout.slot_of(card.order)
         text = words_of("WRONG_REMOVED", slot=card_name(slot, card.order))

@@ -14,6 +14,9 @@ function listTable(heads, rows) {
   const box = make("div", "scroll");
   const table = make("table", "list");
   box.append(table);
+  box.tabIndex = 0; // what is wider than the window is scrolled by keys too
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", word(`col.${heads[0]}`));
   const head = make("tr");
   for (const name of heads) {
     const cell = make("th", "", word(`col.${name}`));

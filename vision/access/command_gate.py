@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +33,7 @@ from vision.game.commands import (
 )
 from vision.game.events import Event
 from vision.record.codec import EVENTS, event_from_json
-from vision.record.facts import IN_A_ROLE
+from vision.record.facts import IN_A_ROLE, REPORTED_BY_DESKS, Recorded
 from vision.wire.commands import (
     COMMANDS,
     HOUSE_INPUTS,
@@ -122,7 +122,8 @@ class Gate:
         `until` is the last time of the log (Unix ms).
         """
         for fields in orders:
-            self._note(fields, until)
+            with suppress(RefusedError):  # a time that is none was never admitted
+                self._note(fields, until)
 
     def signer(self, name: str, fields: Fields) -> str:
         """Return whose key signed an order that is fresh and new, "" where none did.
@@ -287,9 +288,14 @@ def _role_fault(fields: Fields, signer: User, speaker: User) -> str:
 
 
 def is_ordered(content: Mapping[str, Any]) -> bool:
-    """Whether a record holds an order, or an event to which only an order can have given rise."""
-    kind = EVENTS.get(str(content.get("event", {}).get("is")))
-    return "order" in content or (kind is not None and issubclass(kind, Command))
+    """Whether a record holds an order, or an event to which only an order can have given rise.
+
+    The latter are the deeds of people, and what desks report of them.
+    """
+    event = content.get("event", {})
+    kind = EVENTS.get(str(event.get("is")))
+    reported = kind is Recorded and event.get("kind") in REPORTED_BY_DESKS
+    return "order" in content or reported or (kind is not None and issubclass(kind, Command))
 
 
 def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from vision.game.cards import Card
 from vision.game.coup.state import DealtCard, Table, lay_out
 from vision.game.events import Event, Life, Noticed, SeenCard, Started, Stopped
 from vision.game.outputs import AlertState
-from vision.record.chain import BrokenChainError, header_of, verified
+from vision.record.chain import BrokenChainError, header_of, of_record, verified
 from vision.record.codec import canonical
 from vision.record.facts import Anchored, Fact, Recorded
 from vision.sight.following.follower import Resumed
@@ -130,7 +130,8 @@ def _folded_from(
             break
         number = record.number
         if number > covered:
-            _check_unsigned(fold.session, content)
+            with of_record(number):
+                _check_unsigned(fold.session, content)
         step = fold.take(content)
         if rows is not None:
             rows.take(content, fold.session, step.messages if step else ())

@@ -25,7 +25,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
 from vision.record.facts import Hold, LogBegun, Nonce, Register
 from vision.storage.anchors import LogSigner
-from vision.storage.log import Entry, Store
+from vision.storage.log import MESSAGES, Entry, Store, messages_from
 from vision.storage.log_reader import contents, recent_orders
 from vision.storage.sqlite import CLOSED, lock, put_in_place, reading
 from vision.wire.messages import PREFIX
@@ -64,12 +64,9 @@ def ended_log(path: Path, prefix: str) -> EndedLog:
             ).fetchone()
             (seq,) = db.execute("SELECT coalesce(max(seq), 0) FROM message").fetchone()
             (unsent,) = db.execute("SELECT count(*) FROM unsent").fetchone()
-            rows = db.execute(
-                "SELECT m.payload FROM message m JOIN standing USING (seq) WHERE m.topic LIKE ? "
-                "ORDER BY seq",
-                (f"{prefix}alert/%",),
-            )
-            alerts = tuple(bytes(payload).decode() for (payload,) in rows)
+            query = f"{MESSAGES} JOIN standing USING (seq) WHERE m.topic LIKE ? ORDER BY seq"
+            rows = messages_from(db.execute(query, (f"{prefix}alert/%",)), path)
+            alerts = tuple(message.payload.decode() for message in rows)
     except TypeError as error:
         raise OutsideError(f"the log {path} is empty: move it away to begin a new one") from error
     return EndedLog(first, number, digest, seq, unsent, alerts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vision.game.commands import Command, SignIn
+from vision.record.chain import of_record
 from vision.record.codec import event_from_json
 from vision.record.facts import Fact, Recorded
 
@@ -39,10 +40,11 @@ class AccessReview:
     begins: int = 0  # Unix ms of the earliest event seen: what was before, nobody here knows
 
     def take(self, contents: Iterable[Mapping[str, Any]]) -> None:
-        """Take the contents of a log's records; ValueError where one is no record of a log."""
+        """Take the contents of a log's records; BrokenChainError."""
         for content in contents:
-            if "event" in content:
-                self._take_event(content)
+            with of_record(content["n"]):
+                if "event" in content:
+                    self._take_event(content)
 
     def _take_event(self, content: Mapping[str, Any]) -> None:
         event = event_from_json(content["event"])

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from vision.audit.verify import Found, Trust, audit
 from vision.errors import ConfigurationError, OutsideError
+from vision.record.chain import of_record
 from vision.record.codec import GENESIS, Record
 from vision.record.facts import Fact
 from vision.storage.log_reader import (
@@ -108,8 +109,10 @@ def pair_words(first: Iterable[Record], second: Iterable[Record]) -> Iterator[st
         hashes[record.number] = record.hash
         event = _taken_over(record)
         if event:
-            before = json.loads(event["detail"])
-            takeovers.append((event, before, hashes.get(before["after"]) == before["hash"]))
+            with of_record(record.number):
+                before = json.loads(event["detail"])
+                iso(event["at"])
+                takeovers.append((event, before, hashes.get(before["after"]) == before["hash"]))
     yield f"one history: {common} records are the same in both logs, {more} more in the longer"
     for event, before, fits in takeovers:
         term, node, after = before["term"], event["subject"], before["after"]
@@ -125,5 +128,6 @@ def _taken_over(record: Record) -> dict[str, Any]:
     """Return the fact that a reader went on where another had ended, {} if the record has none."""
     if f'"{Fact.TAKEN_OVER}"' not in record.body:
         return {}
-    event: dict[str, Any] = json.loads(record.body).get("event", {})
-    return event if event.get("kind") == Fact.TAKEN_OVER else {}
+    with of_record(record.number):
+        event: dict[str, Any] = json.loads(record.body).get("event", {})
+        return event if event.get("kind") == Fact.TAKEN_OVER else {}

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import is_private, refuse_others_file, write_json, write_new
-from vision.record.chain import signed_text
+from vision.record.chain import ODD, signed_text
 from vision.record.codec import canonical, record_from_json
 from vision.record.facts import Anchored, anchor_content
 from vision.wire.form import Proves, unproven
@@ -111,7 +111,11 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 def is_signed(anchor: Anchored, site: str, table: str, key: Ed25519PublicKey) -> bool:
     """Whether the signature of the anchor is that key's."""
-    return _verifies(key, anchor.signature, signed_text(site, table, anchor))
+    try:
+        text = signed_text(site, table, anchor)
+    except UnicodeError:  # half a character, which no reader writes
+        return False
+    return _verifies(key, anchor.signature, text)
 
 
 def _verifies(key: Ed25519PublicKey, signature: str, text: bytes) -> bool:
@@ -220,15 +224,16 @@ def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
     for number, line in enumerate(lines, start=1):
         try:
             yield anchor_from(json.loads(line))
-        except (ValueError, KeyError, TypeError):
+        except ODD:
             log.warning(
                 "%s: line %d is not an anchor: torn by a power cut, or changed", path, number
             )
 
 
 def anchor_from(data: Mapping[str, Any]) -> tuple[str, str, Anchored]:
-    """Return site, table and anchor of an object; ValueError, KeyError or TypeError."""
+    """Return site, table and anchor of an object; an error of ODD where it holds none."""
     fields = dict(data)
+    iso(fields["at"])
     site, table, number = (fields.pop(name) for name in ("site", "table", "record"))
     if not isinstance(site, str) or not isinstance(table, str):
         raise TypeError("not text")

@@ -125,7 +125,8 @@ def recent_orders(path: Path) -> list[dict[str, Any]]:
     ((last,),) = _rows(path, "SELECT max(n) FROM log")
     for content in contents(path, max(0, last - RECENT)):
         event, order = content.get("event"), content.get("order")
-        found += event.get("nonces", ()) if isinstance(event, dict) else ()
+        nonces = event.get("nonces") if isinstance(event, dict) else ()
+        found += nonces if isinstance(nonces, list) else ()
         found += [order.get("fields")] if isinstance(order, dict) else ()
     named = (fields for fields in found if isinstance(fields, dict))
     # What an order is known again by.
@@ -258,10 +259,8 @@ def new_fold(header: object) -> LogFold:
     """Return the fold of a log with that header, before its first event; BrokenChainError."""
     if not isinstance(header, dict):
         raise BrokenChainError(0, "is not the header of a log")
-    try:
+    with of_record(0):  # a ProfileError is a ValueError too
         return LogFold(new_session(header, logged_profile(header)))
-    except (KeyError, ValueError) as error:
-        raise BrokenChainError(0, f"is not understood ({error})") from error
 
 
 def walked(path: Path) -> Iterator[Taken]:

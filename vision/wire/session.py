@@ -312,7 +312,7 @@ class LogFold:
         """
         number = content["n"]
         with of_record(number):
-            return None if "log" in content else self._take(number, content)
+            return None if number == 0 else self._take(number, content)
 
     def _take(self, number: int, content: Mapping[str, Any]) -> Step | None:
         step, follows = None, number == self._last + 1

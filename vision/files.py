@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 ROOT = 0  # the user id of root
 OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700  # modes: for the user of the program alone
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
 
 
@@ -123,7 +124,7 @@ def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Write a file that must not be there yet: ConfigurationError when it is; WriteError."""
     with _writing(path):
         try:
-            with open(path, "xb", opener=_opener(mode)) as file:
+            with open(path, "xb", opener=opener(mode)) as file:
                 file.write(content)
                 _sync(file)
         except FileExistsError:
@@ -170,7 +171,7 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")
     try:
         with _writing(path):
-            with open(draft, "wb", opener=_opener(mode)) as file:
+            with open(draft, "wb", opener=opener(mode)) as file:
                 if mode is not None:
                     os.fchmod(file.fileno(), mode)  # also where the umask is narrower
                 yield file
@@ -205,12 +206,15 @@ def is_private(path: Path) -> bool:
     return not path.stat().st_mode & 0o077
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, where it is not there yet, on the disk too; WriteError."""
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, where it is not there yet, on the disk too; WriteError.
+
+    `mode` are its own permissions, within the umask.
+    """
     if folder.is_dir():
         return
     with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
         _sync_folder(folder.parent)
 
 
@@ -223,7 +227,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _opener(mode: int | None) -> Callable[[str, int], int]:
+def opener(mode: int | None) -> Callable[[str, int], int]:
+    """Return what opens a file, and makes it with those permissions where it is not there."""
     return lambda name, flags: os.open(name, flags, 0o666 if mode is None else mode)
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from tests.chaos.shoe import NOON, play
-from tests.chaos.table import PREFIX, config_of
+from tests.chaos.table import PREFIX, config_of, journal_of
 from tests.mqtt.mqtt_tools import wait_for
 from vision.access.command_gate import Ordered
 from vision.access.users import Credential, User, Users, save_users
@@ -21,9 +21,12 @@ from vision.app.journal import Destinations, Journal
 from vision.app.order_intake import OrderIntake
 from vision.cli import main
 from vision.clock import now_ms
+from vision.commands.printing.console import NOT_PROVEN
 from vision.game.coup.alerts import OPEN
 from vision.mqtt.publisher import OrderRequest, Publisher
-from vision.record.codec import canonical, chain_hash
+from vision.record.codec import canonical, chain_hash, event_to_json
+from vision.record.facts import Fact, Recorded
+from vision.storage.log import write_record
 from vision.wire.messages import Message
 
 ANN = Credential.new("Ann")
@@ -179,6 +182,29 @@ def test_deed_without_an_order_is_found(log: Path, capsys: pytest.CaptureFixture
     write(log, {record["n"]: record})
     assert main(["audit", str(log)]) == 3
     assert "was signed by nobody" in capsys.readouterr().err
+
+
+def keyed(log: Path) -> None:
+    """Write that Ann has said what was dealt, as somebody does who can write the file."""
+    with sqlite3.connect(log) as db:
+        n, head = db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
+        fact = Recorded(NOON, Fact.COUP_KEYED, "s1/1", "{}", "Ann", "inspector")
+        write_record(db, n + 1, head, {"event": event_to_json(fact), "said": None})
+
+
+def test_fact_of_a_desk_counts_with_its_order_only(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the log knows the keys of people it is a forgery, where it does not it is named."""
+    keyed(log)
+    assert main(["audit", str(log)]) == 3
+    assert "was signed by nobody" in capsys.readouterr().err
+    unsigned = tmp_path / "other.sqlite"
+    with journal_of(unsigned, 1, publish=False) as journal:
+        journal.start(NOON, "b1", ())
+    keyed(unsigned)
+    assert main(["audit", str(unsigned)]) == NOT_PROVEN
+    assert "NOT PROVEN: no order stands behind" in capsys.readouterr().out
 
 
 def test_second_call_is_refused_while_one_is_open(tmp_path: Path) -> None:

@@ -20,10 +20,14 @@ from vision.app.retention import confirmed
 from vision.cli import main
 from vision.clock import DAY_MS
 from vision.errors import OutsideError
+from vision.files import is_private
+from vision.game.events import ShoeStarted
 from vision.record.codec import canonical, chain_hash, event_to_json
+from vision.record.facts import EvidenceKept, Medium
 from vision.storage.anchors import anchors_of, make_keys
-from vision.storage.log import BESIDE
-from vision.storage.log_reader import walked
+from vision.storage.evidence import EvidenceStore, folder_of
+from vision.storage.log import BESIDE, Store
+from vision.storage.log_reader import read_log, walked
 from vision.storage.retention import CHECKPOINTS, ProvenCheckpoint, ProvenCheckpoints
 from vision.wire.messages import Message
 
@@ -266,3 +270,38 @@ def test_clock_that_a_person_confirms_is_a_signed_fact(
         journal.start(later, "b2", ())
         journal.stop(later)
     assert audit(folder) == 0
+
+
+def test_log_anchors_and_evidence_are_for_the_user_of_the_program_alone(folder: Path) -> None:
+    """Whatever the umask: the log, its write-ahead file, its anchors, the folder of evidence."""
+    with opened(folder) as journal:
+        journal.start(journal.table.clock + 1000, "b2", ())
+        kept = EvidenceKept(NOON, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
+        EvidenceStore(folder_of(folder / "t.sqlite")).keep(kept, b"picture")
+        paths = [path for path in folder.glob("t.*") if path.suffix != ".lock"]
+        assert {path.name for path in paths} > {"t.sqlite-wal", "t.anchors.jsonl", "t.evidence"}
+        assert [path for path in paths if not is_private(path)] == []
+
+
+def test_run_whose_disk_refused_something_does_not_end_in_order(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last record would fit again: the reader is published as lost, and the log says no end."""
+
+    def refuse(*_: object) -> None:
+        raise OutsideError("the disk is full")
+
+    last: list[Message] = []
+    with opened(folder) as journal:
+        at = journal.table.clock + 1000
+        journal.start(at, "b2", ())
+        assert journal._link is not None
+        monkeypatch.setattr(journal._link, "say_last", last.append)
+        with monkeypatch.context() as full:
+            full.setattr(Store, "append", refuse)
+            with pytest.raises(OutsideError, match="full"):
+                journal.take([ShoeStarted(at, "s9")])
+        with pytest.raises(OutsideError, match="full"):
+            journal.stop(at)
+    assert [json.loads(message.payload)["state"] for message in last] == ["offline"]
+    assert "Stopped" not in [*read_log(folder / "t.sqlite")][-1].body

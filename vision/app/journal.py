@@ -168,6 +168,7 @@ class Journal:
         vouch = partial(self.gate.vouch, REPLAY)
         self._replays = Replays(self._store, self._session.stream.prefix, vouch)
         self._disk = SlowDisk()
+        self._refusal = ""  # why the disk took something no more, for which the run ends
         self._writes_s: list[float] = []  # how long each took since the disk was judged
         self._link_watch = LinkWatch()
         self._refused_before = 0
@@ -286,7 +287,11 @@ class Journal:
         is_marked = any(entry.checkpoint is not None for entry in entries)
         self._sign(entries, folded, why or is_marked * "shoe")
         if entries:
-            self._write(entries, folded[-1][1].session, partial(self._written, folded))
+            try:
+                self._write(entries, folded[-1][1].session, partial(self._written, folded))
+            except OutsideError as error:
+                self._refusal = str(error)
+                raise
         if is_marked and why != END:
             self.prune(self._session.table.clock)
         return tuple(step for _, step in folded)
@@ -437,8 +442,14 @@ class Journal:
         self._publish(answer(self._session.stream, reply))
 
     def stop(self, at: int) -> tuple[Step, ...]:
-        """End the run in order; where the log cannot be written any more, publish a lost reader."""
+        """End the run in order; where the log cannot be written any more, publish a lost reader.
+
+        A disk that has refused something may still take the last record, and then not close.
+        """
         try:
+            if self._refusal:
+                raise OutsideError(self._refusal)
+            self._store.settle()
             return self.take([self._retention.time(at), Stopped(at)], END)
         except OutsideError as error:
             if self._link is not None:

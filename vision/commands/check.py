@@ -22,13 +22,15 @@ from vision.config.identity import identify
 from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
+from vision.files import is_private
 from vision.metrics.counters import ask
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import LEAST_SERVER, dotted, endpoint_of, probe, version_of
 from vision.record.codec import rules_hash
 from vision.secrets import masked, shown
 from vision.sight.quality.view import blind_reason, gauges
-from vision.storage.anchors import load_key
+from vision.storage.anchors import anchors_of, load_key
+from vision.storage.evidence import folder_of
 
 # Bytes of a picture of a clip on a grainy cloth, 960 pixels wide: measured clips of 48 pictures had
 # 3.8 to 4.2 MB. Only a note hangs on it; lower, and it comes too late.
@@ -134,6 +136,10 @@ def _log(config: TableConfig) -> Iterator[str]:
             "give another [log] path"
         )
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
+    folder = Path(config.evidence.folder or folder_of(path))
+    for kept in (path, Path(config.log.anchors or anchors_of(path)), folder):
+        if kept.exists() and not is_private(kept):
+            yield f"OPEN TO OTHERS: other users of this machine may read {kept}: chmod go= {kept}"
     if config.log.signing_key:
         load_key(Path(config.log.signing_key))
         # Whoever puts an older log back takes along anchors that lie on its disk.

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import is_private, refuse_others_file, write_json, write_new
+from vision.files import PRIVATE, is_private, opener, refuse_others_file, write_json, write_new
 from vision.record.chain import ODD, signed_text
 from vision.record.codec import canonical, record_from_json
 from vision.record.facts import Anchored, anchor_content
@@ -169,7 +169,7 @@ class LogSigner:
         """Add an anchor to the file; an anchor that cannot be written waits for the next."""
         self._unwritten.append(anchor_line(self._site, self._table, anchor))
         try:
-            with self.file.open("ab+") as file:
+            with open(self.file, "ab+", opener=opener(PRIVATE)) as file:
                 # A line torn by a power cut stays alone.
                 torn = file.tell() > 0 and _last_byte(file) != b"\n"
                 file.write(("\n" * torn + "".join(self._unwritten)).encode())

@@ -21,7 +21,7 @@ from typing import Any
 
 from vision.clock import DAY_MS
 from vision.errors import OutsideError
-from vision.files import DRAFT, WriteError, make_folder, write_whole
+from vision.files import DRAFT, PRIVATE_FOLDER, WriteError, make_folder, write_whole
 from vision.record.facts import EvidenceKept, Medium
 from vision.wire.messages import LEVELS, Message, iso, unix_ms
 
@@ -90,6 +90,7 @@ class EvidenceStore:
         digest = hashlib.sha256(content).hexdigest()
         kept = replace(kept, sha256=digest, size=len(content))
         path = self.folder / file_name(kept)
+        make_folder(self.folder, PRIVATE_FOLDER)
         make_folder(path.parent)
         write_whole(path, content)
         day = path.parent.name

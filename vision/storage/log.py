@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Self
 
 from vision.clock import DAY_MS
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import PRIVATE
 from vision.game.events import Event
 from vision.record.chain import LOG_VERSION, BrokenChainError, header_of, identity
 from vision.record.codec import GENESIS, Record, event_to_json, said_digest, seal
@@ -126,6 +127,8 @@ class Database:
             self._lock = opened.enter_context(lock(path))
             if state_of(path) is Closing.TORN:
                 log.warning("%s: %s", path, TORN_WORDS)
+            with suppress(OSError):  # what is in the way SQLite says
+                path.touch(PRIVATE)  # its write-ahead file has the same permissions
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._connection = opened.enter_context(closing(db))
             db.execute(f"PRAGMA busy_timeout={BUSY_MS}")
@@ -313,6 +316,13 @@ class Store:
     def depth(self) -> int:
         """Return how many messages wait for the broker."""
         return int(self.database.first("SELECT count(*) FROM unsent"))
+
+    def settle(self) -> None:
+        """Fold the write-ahead file into the log, as closing does; OutsideError if it has no room.
+
+        What another program reads at this moment stays for later.
+        """
+        self.database.read("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         """Fold the write-ahead file into the log and release it; a second call does nothing."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import replacing
+from vision.files import PRIVATE, replacing
 
 
 class Closing(Enum):
@@ -142,7 +142,7 @@ def copy_log(log: Path, out: Path) -> None:
         raise ConfigurationError(f"{out} is there already and is not overwritten; give a new name")
     with (
         reading(log) as source,
-        replacing(out) as draft,
+        replacing(out, mode=PRIVATE) as draft,
         explained("copy", log),
         closing(sqlite3.connect(draft.name, isolation_level=None)) as target,
     ):

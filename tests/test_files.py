@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vision.errors import ConfigurationError
-from vision.files import WriteError, replacing, write_json, write_new, write_whole
+from vision.files import WriteError, csv_text, replacing, write_json, write_new, write_whole
 
 
 def full(_: int) -> None:
@@ -63,3 +63,10 @@ def test_new_file_replaces_nothing(tmp_path: Path) -> None:
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"first", 0o600)
     with pytest.raises(WriteError, match="No such file"):
         write_new(tmp_path / "none" / "key", b"", mode=0o600)
+
+
+def test_csv_holds_no_formula() -> None:
+    """A text of a message that a spreadsheet would carry out is a text there; numbers stay."""
+    rows = [("=1+cmd|' /C calc'!A0", -1.5), ("@SUM(A1)", None), ("Punto, 8", 3)]
+    lines = csv_text(("code", "n"), rows).splitlines()
+    assert lines == ["code,n", "'=1+cmd|' /C calc'!A0,-1.5", "'@SUM(A1),", '"Punto, 8",3']

@@ -7,7 +7,9 @@ the folder goes to the disk too: a reader sees the file before or the file after
 from __future__ import annotations
 
 import codecs
+import csv
 import fcntl
+import io
 import itertools
 import json
 import os
@@ -25,6 +27,20 @@ ROOT = 0  # the user id of root
 OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700  # modes: for the user of the program alone
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
+
+
+# What begins a formula in a spreadsheet: a text of a message there would be carried out.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV; what a spreadsheet would take for a formula has a `'` before it."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(f"'{c}" if isinstance(c, str) and c.startswith(FORMULA) else c for c in row)
+    return text.getvalue()
 
 
 class WriteError(OutsideError):

@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -180,6 +181,22 @@ def test_memory_stays_bounded_and_keeps_what_stands() -> None:
         memory.take(f"alert/b{number}", {**message(number), "id": f"b{number}"})
     assert len(list(memory)) == 2000
     assert list(memory)[-1].key == "alert/b2999"
+    memory.take("alert/b1", None)
+    told = memory.take("health", message(3000))
+    assert told is not None
+    assert told.payload is not None
+    assert told.payload["alerts_hidden"] == 1000, "a desk says how many it does not show"
+
+
+def test_memory_full_of_alerts_takes_the_next_message_as_fast() -> None:
+    """Forgetting the oldest looks for it in no list: a flood makes the true result no later."""
+    memory, spent = TableState("7"), []
+    for first in (1, 40_000):
+        began = time.process_time()
+        for number in range(first, first + 2000):
+            memory.take(f"alert/b{number}", {**message(number), "id": f"b{number}"})
+        spent.append(time.process_time() - began)
+    assert spent[1] < 5 * spent[0], "of the processor, so that a busy machine does not matter"
 
 
 def test_term_at_a_table_of_one_reader_counts_for_nothing() -> None:
@@ -280,6 +297,19 @@ def test_server_answers_nothing_but_its_pages(broker: EmbeddedBroker) -> None:
             assert "default-src 'none'" in answer.headers["content-security-policy"]
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert "server" not in answer.headers
+
+
+def test_server_of_this_machine_answers_to_its_own_names_only(broker: EmbeddedBroker) -> None:
+    """A web site whose name service points here is refused, by every name but our own."""
+    config = table_config(broker.port)
+    with Boards([config], address_of(config)) as boards, httpx.Client() as client:
+        port = boards.server.url.rstrip("/").rpartition(":")[2]
+        for host, status in (
+            (f"localhost:{port}", 200), (f"127.0.0.1:{port}", 200), (f"[::1]:{port}", 200),
+            ("evil.example", 400), (f"evil.example:{port}", 400),
+        ):  # fmt: skip
+            answer = client.get(boards.server.url, headers={"Host": host})
+            assert (host, answer.status_code) == (host, status)
 
 
 def test_server_port_in_use_is_told() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from vision.camera.capture_process import pictures
+from vision.camera.decoding import open_video
 from vision.camera.source import open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
@@ -109,3 +110,12 @@ def test_no_module_comes_from_the_working_folder(
     with pytest.raises(OutsideError):
         open_source(CameraSection(source="http://127.0.0.1:9/none", open_s=0.5))
     assert not (tmp_path / "ran").exists()
+
+
+def test_list_of_films_is_no_film(tmp_path: Path) -> None:
+    """A file that names another one by a relative name opens nothing."""
+    (tmp_path / "other.avi").write_bytes(film())
+    assert open_video(tmp_path / "other.avi").format.name == "avi"
+    (tmp_path / "film.mp4").write_text("ffconcat version 1.0\nfile other.avi\n", "utf-8")
+    with pytest.raises(ConfigurationError, match="is not a video"):
+        open_video(tmp_path / "film.mp4")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,19 @@ def test_damaged_deck_file_is_refused_with_the_cure(tmp_path: Path, damage: str)
     path.write_bytes(spoilt[damage])
     with pytest.raises(ConfigurationError, match=r"house\.deck: .*enrol"):
         load(path)
+
+
+def test_deck_file_that_unpacks_to_far_more_is_refused_before(tmp_path: Path) -> None:
+    """A small file of zeros costs neither time nor memory."""
+    path = tmp_path / "house.deck"
+    with path.open("wb") as file:
+        np.savez_compressed(file, faces=np.zeros(80_000_000, np.uint8))
+    assert path.stat().st_size < 100_000
+    tracemalloc.start()
+    with pytest.raises(ConfigurationError, match="enrol"):
+        load(path)
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
 
 
 def test_changed_content_is_noticed_by_its_hash(tmp_path: Path) -> None:

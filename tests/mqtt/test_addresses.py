@@ -55,6 +55,31 @@ def test_hosts_of_a_table_file(host: object, wanted: list[tuple[str, int]]) -> N
     assert [(node.host, node.port) for node in endpoint.each()] == wanted
 
 
+@pytest.mark.parametrize(
+    ("settings", "refused"),
+    [
+        ({"host": "broker"}, True),
+        ({"host": ["127.0.0.1", "192.0.2.7:99"]}, True),
+        ({"host": ["localhost", "127.0.0.2", "::1"]}, False),
+        ({"host": "broker", "tls_ca": "system"}, False),
+        ({"host": "broker", "insecure": True}, False),
+        ({"host": "broker", "password_env": ""}, False),
+    ],
+)
+def test_password_leaves_this_machine_by_tls_or_by_leave(
+    settings: dict[str, object], refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever connects is refused in words where somebody on the network could read it."""
+    monkeypatch.setenv("SECRET", "a password")
+    given = {"username": "reader-7", "password_env": "SECRET", **settings}
+    broker = BrokerSection.model_validate(given)
+    if refused:
+        with pytest.raises(ConfigurationError, match="in clear"):
+            endpoint_of(broker)
+    else:
+        assert endpoint_of(broker).username == "reader-7"
+
+
 @pytest.mark.parametrize("host", ["a b", "user@a", "http://a", "a:port", ""])
 def test_host_that_is_none_is_told(host: str, tmp_path: Path) -> None:
     """With the key and the cure, before anything starts."""

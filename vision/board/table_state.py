@@ -95,8 +95,12 @@ class TableState:
     reduce: Reduce = whole
     proves: Proves | None = None
     outdated: int = 0  # messages of a reader that another has taken over from
+    hidden: int = 0  # alerts that were forgotten because there are too many; in `health`
     _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
+    # The keys of answers and of alerts, the oldest first: forgotten before states.
+    _passing: dict[str, None] = field(default_factory=dict)
+    _alerts: dict[str, None] = field(default_factory=dict)
     _term: Term = field(default_factory=Term)
 
     def __iter__(self) -> Iterator[Update]:
@@ -105,8 +109,7 @@ class TableState:
     def take(self, topic: str, payload: Payload | None) -> Update | None:
         """Take a message; return the update for the displays, None where it changes nothing."""
         if payload is None:
-            self._state.pop(topic, None)
-            return Update(self.table, topic, None)
+            return self._clear(topic)
         key = key_of(topic, payload)
         term, seq = (_whole(payload.get(name)) for name in ("term", "seq"))
         counted = topic != "health" and payload.get("counted") is not False
@@ -119,6 +122,7 @@ class TableState:
             return None
         if topic == "health":
             self._forget_future(payload)
+            payload = {**payload, "alerts_hidden": self.hidden}
         mark = _Mark(term, payload.get("boot"), payload.get("seq"), str(payload.get("at", "")))
         known = self._marks.get(key)
         if known is not None and known.outranks(mark, in_order=topic not in UNNUMBERED):
@@ -127,14 +131,26 @@ class TableState:
         if reduced is None:
             return None
         update = Update(self.table, topic, reduced)
-        self._marks.pop(key, None)
-        self._marks[key] = mark
-        self._forget_oldest()
+        self._note(key, mark)
         if topic != PASSING:
             self._state.pop(key, None)
             self._state[key] = update
             self._forget_results(update)
         return update
+
+    def _clear(self, topic: str) -> Update:
+        if self._state.pop(topic, None) is None and topic.startswith("alert/"):
+            self.hidden = max(0, self.hidden - 1)
+        return Update(self.table, topic, None)
+
+    def _note(self, key: str, mark: _Mark) -> None:
+        """Remember how new a message is, as the newest of all."""
+        self._drop(key)
+        self._marks[key] = mark
+        for keys, begins in ((self._passing, f"{PASSING}#"), (self._alerts, "alert/")):
+            if key.startswith(begins):
+                keys[key] = None
+        self._forget_oldest()
 
     def _forget_future(self, health: Payload) -> None:
         """Forget how new what the reader cannot have said yet was: the next message replaces it.
@@ -145,7 +161,7 @@ class TableState:
         for key, mark in tuple(self._marks.items()):
             is_same = mark.boot == boot
             if _whole(mark.seq) > newest + AHEAD if is_same else mark.at > at:
-                del self._marks[key]
+                self._drop(key, with_state=False)
 
     def _forget_results(self, update: Update) -> None:
         """Keep the results of one shoe only, and no more of them than a display can show."""
@@ -159,15 +175,17 @@ class TableState:
     def _forget_oldest(self) -> None:
         """Forget events before states: an alert may be open for longer than a shoe."""
         if len(self._marks) > KEPT_KEYS:
-            passing = (key for key in self._marks if key.startswith(f"{PASSING}#"))
-            alerts = (key for key in self._marks if key.startswith("alert/"))
-            oldest = next(passing, None) or next(alerts, None)
+            oldest = next(iter(self._passing or self._alerts), None)
             if oldest is not None:
+                self.hidden += oldest in self._state and oldest in self._alerts
                 self._drop(oldest)
 
-    def _drop(self, key: str) -> None:
-        self._state.pop(key, None)
+    def _drop(self, key: str, *, with_state: bool = True) -> None:
+        if with_state:
+            self._state.pop(key, None)
         self._marks.pop(key, None)
+        self._passing.pop(key, None)
+        self._alerts.pop(key, None)
 
 
 def key_of(topic: str, payload: Payload) -> str:

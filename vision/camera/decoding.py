@@ -99,7 +99,8 @@ def open_video(path: Path) -> InputContainer:
         )
     with contextlib.suppress(FFmpegError):
         film = av.open(str(path), metadata_errors="ignore")
-        if shown_stream(film) is not None:
+        # A list of films (`ffconcat`) names others, which need not lie where this one does.
+        if film.format.name != "concat" and shown_stream(film) is not None:
             return film
     raise ConfigurationError(
         f"{path}: is not a video that can be read (or it was cut off before its index); "

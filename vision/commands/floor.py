@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import logging
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -21,6 +19,7 @@ from vision.commands import Run, actions_of
 from vision.commands.printing.console import TextTable, add_trust, trust_of, unbroken
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import csv_text
 from vision.floor.archive.consumer import Consumer
 from vision.floor.archive.database import ARCHIVE_HELP, forget_term, open_named, prune
 from vision.floor.archive.logs import load_log, verify
@@ -193,9 +192,7 @@ def report(args: argparse.Namespace) -> None:
         print(json.dumps(answer.json(), indent=1))
         return
     if args.format == "csv":
-        writer = csv.writer(sys.stdout)
-        writer.writerow(answer.columns)
-        writer.writerows(answer.rows)
+        print(csv_text(answer.columns, answer.rows), end="")
         return
     cells = tuple(tuple("–" if value is None else str(value) for value in r) for r in answer.rows)
     print(f"{answer.title}\n\n{TextTable(answer.columns, cells).text()}\n")

@@ -31,6 +31,14 @@ def _from_folder(text: str, info: ValidationInfo) -> str:
     return str(folder / Path(text).expanduser())
 
 
+def is_here(host: str) -> bool:
+    """Whether a host is this machine itself, so that nothing sent there crosses a network."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
 def _needed(text: str) -> str:
     if not text.strip():
         raise refusal("is empty; give a value, or remove the key")

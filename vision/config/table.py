@@ -286,8 +286,8 @@ class BrokerSection(AccountSection):
     `tls_ca` is a file of certificates to trust, `system` for those that this machine trusts, or
     empty for no TLS; `certificate` and `key` are the client's own, if the broker asks for them (PEM
     files). A picture of more than `max_message_kb` (1000 bytes each) is not sent, and clips are
-    made to fit. With `discovery`, the beginning of their topics (`homeassistant`), the table
-    appears in home automation by itself.
+    made to fit. Without TLS no password leaves this machine, unless `insecure`. With `discovery`,
+    the beginning of their topics (`homeassistant`), the table appears in home automation by itself.
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
@@ -295,6 +295,7 @@ class BrokerSection(AccountSection):
     port: Port = 1883
     websocket_port: Port = 9001
     tls_ca: PathText = ""
+    insecure: bool = False
     certificate: PathText = ""
     key: PathText = ""
     max_message_kb: float = Field(default=4000.0, ge=100, le=250_000)

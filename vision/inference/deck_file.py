@@ -35,7 +35,10 @@ LARGEST_BYTES = 64 * 1024 * 1024
 # JPEG quality of the captured faces, from which a deck can be learnt again: high, so that fine
 # print survives; not compared with other values.
 JPEG_QUALITY = 95
-_DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (
+    ValueError, KeyError, OSError, EOFError, MemoryError, AttributeError, zipfile.BadZipFile,
+    zlib.error,
+)  # fmt: skip
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -129,6 +132,9 @@ def _content(path: Path) -> Arrays:
         if path.stat().st_size > LARGEST_BYTES:
             raise ConfigurationError(f"{path}: is too large to be a deck file; check [deck] path")
         with np.load(path, allow_pickle=False) as archive:
+            # Unpacked as well: a megabyte of zeros is a gigabyte, before its hash is known.
+            if sum(part.file_size for part in archive.zip.infolist()) > LARGEST_BYTES:
+                raise ValueError("is larger unpacked than a deck")
             content = {name: archive[name] for name in archive.files}
         if not content.keys() >= PARTS:
             raise ValueError("parts are missing")

@@ -7,7 +7,7 @@ import json
 import secrets
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
+from vision.config.fields import is_here
 from vision.config.table import AccountSection, BrokerSection
 from vision.errors import ConfigurationError, OutsideError
 
@@ -92,10 +93,11 @@ class Endpoint:
 def endpoint_of(broker: BrokerSection, own: AccountSection | None = None) -> Endpoint:
     """Return how to reach the configured broker, by an `own` account where that has a name.
 
-    ConfigurationError if the password is not set.
+    ConfigurationError if the password is not set, or would cross the network in clear.
     """
     account = own if own is not None and own.username else broker
     first, *others = [address_of(host, broker.port) for host in broker.host]
+    refuse_in_clear([each.host for each in (first, *others)], account, broker)
     return Endpoint(
         host=first.host,
         port=first.port,
@@ -106,6 +108,16 @@ def endpoint_of(broker: BrokerSection, own: AccountSection | None = None) -> End
         certificate=broker.certificate,
         key=broker.key,
     )
+
+
+def refuse_in_clear(hosts: Iterable[str], account: AccountSection, broker: BrokerSection) -> None:
+    """Refuse an account whose password would cross the network without TLS: ConfigurationError."""
+    far = [host for host in hosts if not is_here(host)]
+    if far and account.password() and not broker.tls_ca and not broker.insecure:
+        raise ConfigurationError(
+            f"[broker] tls_ca: is empty, so a password would go to {', '.join(far)} in clear; "
+            "name the certificate of the broker's authority, or set insecure = true"
+        )
 
 
 def address_of(text: str, port: int) -> Address:

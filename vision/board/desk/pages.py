@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -27,6 +25,7 @@ from vision.board.orders import Order, Second
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.board.web import RefusalError, TableFacts, stream
 from vision.errors import ShoeReaderError
+from vision.files import csv_text
 from vision.record.facts import Fact, Medium
 from vision.wire.commands import RefusedError
 from vision.wire.messages import LEVELS, TYPES
@@ -217,12 +216,6 @@ class DeskPages:
         if form != "csv":
             return answer
         name = {"Content-Disposition": f'attachment; filename="{kind}.csv"'}
-        return Response(_csv(answer), media_type="text/csv", headers=name)
-
-
-def _csv(answer: Mapping[str, Any]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, answer["columns"])
-    writer.writeheader()
-    writer.writerows(answer["rows"])
-    return text.getvalue()
+        columns = answer["columns"]
+        rows = [[row[column] for column in columns] for row in answer["rows"]]
+        return Response(csv_text(columns, rows), media_type="text/csv", headers=name)

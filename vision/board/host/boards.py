@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Route
 
 from vision.access.users import load_credential
@@ -40,6 +42,7 @@ from vision.board.web import (
     public_routes,
     with_safe_headers,
 )
+from vision.config.fields import is_here
 from vision.config.profiles import WagersSection, load_profile
 from vision.config.table import BoardSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -158,7 +161,8 @@ class Boards:
         self.app = Starlette(
             routes=[*routes, *asset_routes(first.board.language)], exception_handlers=HANDLERS
         )
-        self.server = BoardServer(with_safe_headers(self.app, tls=address.is_private), address)
+        app = TrustedHostMiddleware(self.app, _names_of(address), www_redirect=False)
+        self.server = BoardServer(with_safe_headers(app, tls=address.is_private), address)
 
     def __enter__(self) -> Self:
         self.server.start()
@@ -298,13 +302,23 @@ def people_files(config: TableConfig) -> tuple[Path, Path, Path]:
 
 
 def _check_secrecy(address: BoardSection) -> None:
-    here = address.host in ("localhost", "127.0.0.1", "::1")
-    if not here and not address.certificate:
+    if not is_here(address.host) and not address.certificate:
         raise ConfigurationError(
             f"[board] host is {address.host}, and passwords would cross the network unencrypted: "
             "set [board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks "
             "TLS, and name it with [board] public_url and proxies"
         )
+
+
+def _names_of(address: BoardSection) -> list[str]:
+    """Return by which names a server that only this machine reaches may be asked.
+
+    Another one is that of a web site whose name service points here, to read what is served.
+    """
+    if not is_here(address.host):
+        return ["*"]
+    public = urlsplit(address.public_url).hostname
+    return ["localhost", "127.0.0.1", "[::1]", "::1", address.host, *([public] if public else [])]
 
 
 def address_of(

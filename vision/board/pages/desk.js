@@ -97,7 +97,7 @@ function coupState(table) {
 function healthWords(health) {
   if (!health) return word("desk.no_figures");
   const p99 = health.event_ms?.p99;
-  return [word("desk.fps", { n: Math.round(health.fps ?? 0) }), p99 === undefined ? "" : word("desk.p99", { n: Math.round(p99) }),
+  return [health.alerts_hidden ? word("desk.hidden", { n: health.alerts_hidden }) : "", word("desk.fps", { n: Math.round(health.fps ?? 0) }), p99 === undefined ? "" : word("desk.p99", { n: Math.round(p99) }),
     word("desk.unread", { n: health.cards_unread ?? 0 }), word("desk.unsent", { n: health.outbox ?? 0 })].filter(Boolean).join(" · ");
 }
 

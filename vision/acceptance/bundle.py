@@ -19,7 +19,7 @@ import tomlkit
 
 from vision.acceptance.answers import Answer, Dealt
 from vision.acceptance.coups import LogBook, ReadCoup
-from vision.acceptance.pictures import CRF, Film, Pictures
+from vision.acceptance.pictures import Film, Pictures, encode
 from vision.acceptance.tasks import judged
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -114,20 +114,12 @@ def _coup(read: ReadCoup, dealt: Dealt) -> dict[str, Any]:
 
 def _write_film(path: Path, film: Film, pictures: Pictures) -> None:
     """Write a film again, all black beyond the layout; OutsideError."""
-    with av.open(str(film.path)) as source, av.open(str(path), "w") as out:
+    with av.open(str(film.path)) as source:
         rate = source.streams.video[0].average_rate or Fraction(1000, 33)
-        stream = None
-        for _, image in film.frames(film.began, film.ended):
-            if stream is None:
-                options = {"crf": CRF, "preset": "veryfast"}
-                stream = out.add_stream("libx264", rate=rate, options=options)
-                stream.height, stream.width = image.shape[:2]
-                stream.pix_fmt = "yuv420p"
-            frame = av.VideoFrame.from_ndarray(pictures.crop.covered(image), format="bgr24")
-            out.mux(stream.encode(frame))
-        if stream is None:
-            raise OutsideError(f"{film.path}: the film contains no picture; give a recording")
-        out.mux(stream.encode())
+    images = (pictures.crop.covered(image) for _, image in film.frames(film.began, film.ended))
+    frames = (av.VideoFrame.from_ndarray(image, format="bgr24") for image in images)
+    if not encode(str(path), frames, rate):
+        raise OutsideError(f"{film.path}: the film contains no picture; give a recording")
 
 
 def _table_file(config: TableConfig, name: str, source: str) -> str:

@@ -81,8 +81,7 @@ class ReadCoup:
     `name` is its number, or END and the number of a run: what came after the last coup. `since` is
     when the one before was cleared, or its run or shoe began. `codes` are of alerts but mere
     information; `switched` has the other face of a card that changed. `helped`: an order was given
-    about it. `finals` are results that were final. `late`
-    is how long after the last card lay there was one. `times` and `faced` say of each card, by its
+    about it. `finals` are results that were final. `times` and `faced` say of each card, by its
     order, when it was first seen in each state, and its face.
     """
 
@@ -98,7 +97,6 @@ class ReadCoup:
     helped: bool = False
     is_cleared: bool = False
     finals: set[tuple[Any, ...]] = field(default_factory=set)
-    late: int | None = None
     cards: tuple[SeenCard, ...] = ()
     times: dict[int, dict[Life, int]] = field(default_factory=dict)
     faced: dict[int, int] = field(default_factory=dict)
@@ -112,12 +110,6 @@ class ReadCoup:
     def is_end(self) -> bool:
         """Whether it stands for what came after the last coup."""
         return self.name.startswith(END)
-
-    @property
-    def leads(self) -> list[int]:
-        """How many ms before it lay each card was said to be out, 0 where it was said no sooner."""
-        dated = [times for times in self.times.values() if Life.LYING in times]
-        return [times[Life.LYING] - min(times.values()) for times in dated]
 
     @property
     def is_retracted(self) -> bool:
@@ -264,9 +256,6 @@ class LogBook:
             return
         if result.winner is not None:
             coup.finals.add(_said(result))
-            if coup.late is None:
-                lay = [times[Life.LYING] for times in coup.times.values() if Life.LYING in times]
-                coup.late = result.at - max(lay, default=result.at)
         coup.result = result
         coup.until = max(coup.until, result.at)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -23,6 +23,7 @@ import av
 import cv2
 import numpy as np
 from av.error import FFmpegError
+from av.video.frame import VideoFrame
 
 from vision.acceptance.coups import LogBook, ReadCoup
 from vision.app.evidence import Crop, write_film
@@ -148,14 +149,8 @@ class Pictures:
         if not clip:
             return b""
         try:
-            with av.open(BytesIO(clip), "r") as source, av.open(out, "w", format="mp4") as film:
-                stream = film.add_stream("libx264", source.streams.video[0].average_rate)
-                for frame in source.decode(video=0):
-                    stream.width, stream.height = frame.width // 2 * 2, frame.height // 2 * 2
-                    stream.pix_fmt = "yuv420p"
-                    shown = frame.reformat(stream.width, stream.height, "yuv420p")
-                    film.mux(stream.encode(shown))
-                film.mux(stream.encode())
+            with av.open(BytesIO(clip), "r") as source:
+                encode(out, source.decode(video=0), source.streams.video[0].average_rate or 1)
         except FFmpegError as error:
             raise OutsideError(f"the clip of coup {coup.key} cannot be read: {error}") from error
         return out.getvalue()
@@ -189,6 +184,21 @@ class Pictures:
         stills = [piece for piece in pieces if piece.medium is Medium.STILL]
         stills.sort(key=lambda piece: (bool(piece.alert), -piece.at))
         return [path for p in stills if (path := self.folder / file_name(p)).exists()]
+
+
+def encode(out: str | BytesIO, frames: Iterable[VideoFrame], rate: Fraction | int) -> bool:
+    """Write frames as MP4 that browsers play; whether there was one."""
+    count = 0
+    with av.open(out, "w", format="mp4") as film:
+        stream = film.add_stream("libx264", rate, options={"crf": CRF, "preset": "veryfast"})
+        for count, frame in enumerate(frames, start=1):
+            if count == 1:
+                stream.width, stream.height = frame.width // 2 * 2, frame.height // 2 * 2
+                stream.pix_fmt = "yuv420p"
+            film.mux(stream.encode(frame.reformat(stream.width, stream.height, "yuv420p")))
+        if count:
+            film.mux(stream.encode())
+    return count > 0
 
 
 def _hand(image: Image, slots: Sequence[Points]) -> Image:

@@ -59,7 +59,6 @@ from vision.wire.messages import iso
 
 OF_DEALT = (RIGHT, HELD, WRONG, MISSED)
 GROUPS = ("dealer", "deck", "hour", "light", "shoe")  # circumstances by which all is counted again
-SHARES = (0.5, 0.9, 0.99, 1.0)  # of results and cards, by which their times are given
 
 
 class Report:
@@ -159,12 +158,10 @@ class Report:
         if not reads:
             return ["no coup was dealt"]
         first, last = min(read.since for read in reads), max(read.until for read in reads)
-        films = [
-            f"film {film.path.name}, {_minute(film.began)} to {_minute(film.ended)}"
-            for film in self.films
-        ]
-        between = f"{_minute(first)} to {_minute(last)}"
-        return [between, f"shoes {', '.join(self.groups['shoe'])}", *films]
+        of_film = "film {0.path.name}, {1} to {2}".format
+        films = [of_film(film, _minute(film.began), _minute(film.ended)) for film in self.films]
+        shoes = f"shoes {', '.join(self.groups['shoe'])}"
+        return [f"{_minute(first)} to {_minute(last)}", shoes, *films]
 
     @property
     def false(self) -> Hourly:
@@ -180,11 +177,6 @@ class Report:
     def disagreements(self) -> list[Judged]:
         """The coups of which people said different things."""
         return [coup for coup in self.coups if len({k.answer for k in coup.answers}) > 1]
-
-    @property
-    def looked_up(self) -> list[str]:
-        """Who had looked at evidence of a coup at a desk before answering it."""
-        return [f"{k.by} {k.coup}" for coup in self.coups for k in coup.answers if k.seen]
 
     @property
     def retracted(self) -> list[str]:
@@ -227,19 +219,6 @@ class Report:
                         "to": answer_text(after.answer), "counts": counts,
                     }  # fmt: skip
 
-    def times(self) -> dict[str, dict[str, int]]:
-        """Return how long results and cards took, in ms that a share of them kept to.
-
-        `result`: after the last card lay, at most; `out`: before the card lay, at least. All by the
-        reader's own times.
-        """
-        late = sorted(c.read.late for c in self.coups if c.read.late is not None)
-        leads = sorted((lead for c in self.coups for lead in c.read.leads), reverse=True)
-        return {
-            name: {f"{part:.0%}": each[round(part * (len(each) - 1))] for part in SHARES if each}
-            for name, each in (("result", late), ("out", leads))
-        }
-
     def data(self) -> dict[str, Any]:
         """Return everything, for programs."""
         return {
@@ -253,7 +232,6 @@ class Report:
             "undecided": [c.read.key for c in self.coups if c.settled is Settled.UNDECIDED],
             "counts": counted(self.counts),
             "retracted": self.retracted,
-            "ms": self.times(),
             "people": self.people(),
             "by": {
                 name: {value: counted(counts) for value, counts in found.items()}
@@ -392,12 +370,10 @@ def page_of(report: Report, pictures: Mapping[str, list[str]]) -> str:
         "title_of": title_of,
         "hand": hand_text,
         "plain": _plain,
-        "ms": lambda ms: f"{ms} ms",
-        "of_them": lambda part: f"{part:.0%} of them",
     }
     text = files("vision.acceptance").joinpath("report.html").read_text("utf-8")
-    given = {"report": report, "pictures": pictures, "shares_of": SHARES}
-    return page.from_string(text).render(**given, most_people=MOST_PEOPLE)
+    given = {"report": report, "pictures": pictures, "most_people": MOST_PEOPLE}
+    return page.from_string(text).render(given)
 
 
 def _plain(value: object) -> str:

@@ -179,16 +179,11 @@ def due(terms: Terms, asked: Sequence[ReadCoup], given: Mapping[str, Sequence[Ke
             doubled.add(read.key)
         elif answers:
             agreeing.append((answers[0].draw, read.key))
-    agreeing.sort()
-    more = len(doubled)
-    for number, (draw, key) in enumerate(agreeing):
-        if number < more or draw < terms.share or terms.share == 1:
-            doubled.add(key)
-    return {
-        key
-        for key, of in settled.items()
-        if of in (Settled.NOBODY, Settled.OPEN) or (of is Settled.ONE and key in doubled)
-    }
+    more, whole = len(doubled), terms.share == 1
+    for number, (draw, key) in enumerate(sorted(agreeing)):
+        doubled |= {key} if number < more or draw < terms.share or whole else set()
+    waits = {Settled.NOBODY: settled.keys(), Settled.OPEN: settled.keys(), Settled.ONE: doubled}
+    return {key for key, of in settled.items() if key in waits.get(of, ())}
 
 
 @dataclass(frozen=True, slots=True)

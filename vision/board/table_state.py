@@ -98,7 +98,7 @@ class TableState:
     hidden: int = 0  # alerts that were forgotten because there are too many; in `health`
     _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
-    # The keys of answers and of alerts, the oldest first: forgotten before states.
+    # Keys of answers and of alerts, the oldest first: forgotten before states.
     _passing: dict[str, None] = field(default_factory=dict)
     _alerts: dict[str, None] = field(default_factory=dict)
     _term: Term = field(default_factory=Term)

@@ -140,12 +140,8 @@ def _warn_where_nobody_may_answer(config: TableConfig) -> None:
     users, passwords, _ = people_files(config)
     book = PasswordBook(users, passwords)
     if not any(MAY_SEE["accept"] & {*book.roles(name)} for name in book.users.users):
-        log.warning(
-            "nobody may answer: %s and %s have no inspector and no surveillance with a password; "
-            "shoe-reader users add makes one",
-            users,
-            passwords,
-        )
+        words = "nobody may answer: no inspector or surveillance of %s has a password; %s"
+        log.warning(words, users, "shoe-reader users add makes one")
 
 
 def _terms(args: argparse.Namespace, book: LogBook, pictures: Pictures) -> Terms:

@@ -35,10 +35,7 @@ LARGEST_BYTES = 64 * 1024 * 1024
 # JPEG quality of the captured faces, from which a deck can be learnt again: high, so that fine
 # print survives; not compared with other values.
 JPEG_QUALITY = 95
-_DAMAGE = (
-    ValueError, KeyError, OSError, EOFError, MemoryError, AttributeError, zipfile.BadZipFile,
-    zlib.error,
-)  # fmt: skip
+_DAMAGE = (ValueError, KeyError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error)
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -12,13 +12,14 @@ import pytest
 from tests.browser.conftest import Hall, Screen
 from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, Voice, table_config, wait_for
+from tests.game.test_roads import roads_of
 from tests.table_log import NOON, clean, ruled, said
 from vision.board.host.boards import Boards, address_of
 from vision.game.cards import Card
 from vision.game.commands import CorrectCard
 from vision.game.coup.fault_table import KINDS
 from vision.game.events import Role, Slot, Winner
-from vision.game.roads import RoadCoup, roads_of, roads_payload
+from vision.game.roads import RoadCoup, roads_payload
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 WORDS = Path(__file__).parents[2] / "vision" / "board" / "pages" / "words"

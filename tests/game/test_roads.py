@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from functools import reduce
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from vision.game.cards import parse_cards
 from vision.game.events import Winner
 from vision.game.outcome import outcome_of
 from vision.game.roads import (
+    DEFAULT_ROWS,
     Derived,
     Mark,
     Road,
@@ -19,7 +22,6 @@ from vision.game.roads import (
     Roads,
     derived_mark,
     empty_roads,
-    roads_of,
     roads_payload,
 )
 
@@ -29,6 +31,11 @@ LETTERS = {"B": Winner.BANCO, "P": Winner.PUNTO, "T": Winner.EGALITE}
 def history(letters: str) -> tuple[RoadCoup, ...]:
     """Build confirmed coups from letters B, P and T."""
     return tuple(RoadCoup(number, LETTERS[who]) for number, who in enumerate(letters, start=1))
+
+
+def roads_of(coups: Iterable[RoadCoup], rows: int = DEFAULT_ROWS) -> Roads:
+    """Return the roads of a list of confirmed coups, in the order in which they were dealt."""
+    return reduce(Roads.add, coups, empty_roads(rows))
 
 
 def letters_of(marks: tuple[Mark | None, ...]) -> str:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.game.test_roads import roads_of
 from tests.schemas import SCHEMAS, check, schema
 from vision.config.profiles import load_profile
 from vision.game.cards import DECK, Card, parse_cards
@@ -46,7 +47,7 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
-from vision.game.roads import RoadCoup, roads_of, roads_payload
+from vision.game.roads import RoadCoup, roads_payload
 from vision.metrics.counters import Metrics, SightCounts
 from vision.record.chain import (
     BrokenChainError,

@@ -280,8 +280,9 @@ def _role_fault(fields: Fields, signer: User, speaker: User) -> str:
     Where nobody did it who is logged in, the desk speaks for itself.
     """
     allowed = next((roles for kind, roles in IN_A_ROLE.items() if kind == fields.get("kind")), None)
-    spoken = {fields.get("role")} if "by" in fields else set(signer.roles)
-    if allowed is None or allowed & spoken & {*signer.roles} & {*speaker.roles}:
+    spoken = {fields.get("role")} if "by" in fields else {*signer.roles}
+    spoken &= {*signer.roles} if signer.may_act_for else set()
+    if allowed is None or allowed & spoken & {*speaker.roles}:
         return ""
     who = " or ".join(sorted(allowed))
     return f"{fields['kind']} is for {who}, and needs the role; the desk must have it too"
@@ -318,9 +319,8 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
         ordered = read_command(name, fields, event.at)
         if name == RECORD and fields.get("kind") in IN_A_ROLE:
             entry = session.register.entry_of(fields.get("by", fields["key"]))
-            fault = _role_fault(fields, user, User.model_validate_json(entry))
-            if fault or not user.may_act_for:
-                return f"is not for that person to give: {fault or 'it is no desk'}"
+            if fault := _role_fault(fields, user, User.model_validate_json(entry)):
+                return f"is not for that person to give: {fault}"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"is not one that can be signed ({error})"
     return "" if ordered == event else "is not what was done"

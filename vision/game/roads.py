@@ -7,7 +7,6 @@ on the board, dragon tails) and meaning (streaks) are separate: derived roads lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -167,14 +166,6 @@ def _marked(road: Road, mark: Mark | None) -> Road:
 def empty_roads(rows: int = DEFAULT_ROWS) -> Roads:
     """Return the roads of a new shoe on a board with that many rows (1 or more)."""
     return Roads(rows, Road(rows), (Road(rows),) * len(Derived))
-
-
-def roads_of(coups: Iterable[RoadCoup], rows: int = DEFAULT_ROWS) -> Roads:
-    """Return the roads of a list of confirmed coups, in the order in which they were dealt."""
-    roads = empty_roads(rows)
-    for coup in coups:
-        roads = roads.add(coup)
-    return roads
 
 
 def roads_payload(roads: Roads) -> dict[str, object]:

@@ -141,7 +141,7 @@ class Tour:
         self.keys("Enter")
         self.page.wait_for_selector("#history details[open] td:has-text('The dealer')")
         self._archive.take(
-            Received(SITE, "1", "/".join(m.topic.split("/")[4:]), m.payload, now_ms(), m.retain)
+            Received(SITE, "1", "/".join(m.topic.split("/")[4:]), m.payload, now_ms())
             for m in self._reader.said
         )
         self.keys("5")

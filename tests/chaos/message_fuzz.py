@@ -22,10 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from sqlalchemy import Engine, select
-
 from tests.chaos.test_security_fuzz import VALUES, mutated, nested
-from tests.floor.archive.postgres import FOLDERS, Postgres
 from tests.floor.pair.test_lease import LENGTH_S
 from tests.floor.pair.test_lease import Store as LeaseMemory
 from tests.mqtt.endpoints import endpoint_at
@@ -36,9 +33,6 @@ from vision.board.desk.history import History
 from vision.board.feed import Feed
 from vision.board.rights import DESK_TOPICS, desk_part
 from vision.errors import OutsideError
-from vision.floor.archive import tables
-from vision.floor.archive.database import open_archive
-from vision.floor.archive.writer import Received, Writer
 from vision.floor.pair.house_store import HouseStore
 from vision.floor.pair.lease import Lease
 from vision.floor.pair.shared_log import batch_from
@@ -147,34 +141,6 @@ def true_health(number: int) -> bytes:
 # --- consumers ------------------------------------------------------------------------------------
 
 
-class Archive:
-    """The archive's writer."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.writer = Writer(engine, pairs={})
-
-    def take(self, batch: list[Said], number: int) -> bool:
-        """Write a batch with a true result behind it; return whether the result is there."""
-        whole = [*batch, ("coup/result", true_result(number))]
-        self.writer.take(Received(SITE, TABLE, *one, NOW) for one in whole)
-        if number % 50 == 0:
-            self.writer = Writer(self.engine)  # started again
-        coup = tables.coup.c
-        query = select(coup.seq).where(coup.shoe == TRUE_SHOE, coup.coup == number + 1)
-        with self.engine.connect() as connection:
-            return connection.execute(query).scalar() == TRUE_FROM + number
-
-    def end(self) -> Iterator[str]:
-        """Yield what is kept and is no text of JSON."""
-        with self.engine.connect() as connection:
-            for row in connection.execute(select(tables.message)).mappings():
-                try:
-                    json.loads(row["payload"])
-                except ValueError:
-                    yield f"archive: {row['boot']!r}"
-
-
 class Boards:
     """The feed of a desk, and its history."""
 
@@ -269,15 +235,9 @@ def fuzz(consumers: dict[str, Any], messages: int, seed: int) -> dict[str, Found
 def consumers_in(folder: Path, stack: ExitStack) -> dict[str, Any]:
     """Return all consumers, PostgreSQL where there is one."""
     found: dict[str, Any] = {
-        "archive, SQLite": Archive(open_archive(str(folder / "archive.sqlite"))),
         "boards and desk": Boards(),
         "standby and replays": Standby(),
     }
-    if FOLDERS:
-        server = stack.enter_context(Postgres())
-        engine = open_archive(server.address)
-        stack.callback(engine.dispose)
-        found["archive, PostgreSQL"] = Archive(engine)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,6 @@ from tests.mqtt.mosquitto_house import PASSWORD, TABLE, House
 from tests.mqtt.mqtt_tools import MOSQUITTO, wait_for
 from tests.seen import out
 from tests.storage.test_log import HEADER, entry
-from vision.floor.archive.consumer import Consumer
-from vision.floor.archive.database import open_archive
-from vision.floor.archive.writer import Writer
 from vision.mqtt.endpoint import Address, Endpoint, new_client
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
@@ -130,27 +126,3 @@ def test_either_of_two_bridged_brokers_may_die_and_come_back(pair: Pair, tmp_pat
             for house in pair:
                 Display(house, "after").has(number)
         table.publisher.stop()
-
-
-def test_archive_goes_to_the_other_broker_when_its_own_dies(pair: Pair, tmp_path: Path) -> None:
-    """It names both, as tables and boards do, and has what is said meanwhile."""
-    writer = Writer(open_archive(str(tmp_path / "archive.sqlite")))
-    consumer = Consumer(pair.endpoint("archive"), "house", writer)
-    thread = threading.Thread(target=consumer.run, daemon=True)
-    thread.start()
-    with Store(tmp_path / "t.sqlite", HEADER) as store:
-        table = Table(store, pair.endpoint("reader"))
-        wait_for(lambda: consumer.connected)
-        number = table.say()
-        wait_for(lambda: seen(writer) == number)
-        pair.first.server.stop()
-        number = table.say()
-        wait_for(lambda: seen(writer) == number, 20)
-        table.publisher.stop()
-    consumer.stop()
-    thread.join(10)
-
-
-def seen(writer: Writer) -> int:
-    """Return the newest number of the table in the archive."""
-    return writer.sources["house", "1"].seen.newest if writer.sources else 0

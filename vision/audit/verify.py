@@ -184,6 +184,12 @@ class Auditor:
             _refuse_early(number, went, before.table.clock, found.gaps)
             self._went.append((number, went))
 
+    @property
+    def signed_up_to(self) -> int:
+        """The last record that a good signature by a given key covers, -1 where there is none."""
+        signed = None if self._found is None else self._found.signed
+        return -1 if signed is None else signed.number
+
     def found(self) -> Found:
         """Return what was found, once all records were taken and the trusted anchors fit them."""
         if self._found is None:

@@ -20,18 +20,16 @@ from vision.commands.printing.console import TextTable, add_trust, trust_of, unb
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import csv_text
-from vision.floor.archive.consumer import Consumer
-from vision.floor.archive.database import ARCHIVE_HELP, forget_term, open_named, prune
-from vision.floor.archive.logs import load_log, verify
+from vision.floor.archive.database import ARCHIVE_HELP, open_named, prune
+from vision.floor.archive.logs import Folder, Following, verify
 from vision.floor.archive.questions import ask, asked_of
 from vision.floor.archive.writer import Writer
 from vision.floor.reread.again import read_all, recordings, summary, write_report
-from vision.mqtt.endpoint import endpoint_of
-from vision.storage.anchors import term_check
 from vision.storage.log_reader import read_log
 
 # Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
 PRUNE_EVERY_S = 3600.0
+LOOK_EVERY_S = 2.0  # at the logs; their files are looked at, not read, where none has grown
 FAULTS_SHOWN = 50  # of an archive that is not as the logs say; the count is printed too
 
 
@@ -46,44 +44,47 @@ def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
         declared.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
         return declared
 
-    words = "archive what all tables of a house publish; name the files of those with a [standby]"
-    add = declare("serve", _serve, words, "TABLE.toml").add_argument
-    add("--days", type=int, metavar="N", help="instead of [archive] keep_days")
-    add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")
+    words = "take in the logs in folders, or named, as they grow"
+    served = declare("serve", _serve, words, "FOLDER|LOG")
+    add_trust(served)
+    served.add_argument("--days", type=int, metavar="N", help="instead of [archive] keep_days")
+    words = "log to stderr as JSON, one object a line"
+    served.add_argument("--json-log", action="store_true", help=words)
     add_trust(declare("load", _load, "load logs or exports into the archive", "LOG"))
     add_trust(declare("verify", _verify, "compare the archive with logs or exports", "LOG"))
     old = declare("prune", _prune, "delete what is older than --days")
     old.add_argument("--days", type=int, metavar="N", required=True, help="the days to keep")
-    words = "accept the next term of these tables' readers, whatever it is; stop serve first"
-    declare("forget-term", _forget_term, words, "TABLE.toml")
 
 
 def _serve(args: argparse.Namespace) -> None:
     logging_setup.set_up(json_lines=args.json_log, service=True)
-    config, *others = configs = [load(path) for path in args.files]
-    if any(other.site != config.site for other in others):
+    missing = [str(place) for place in args.files if not place.exists()]
+    if missing:
         raise ConfigurationError(
-            "archive serve: the table files are of several sites; run an archive for each"
+            f"archive serve: there is no {', '.join(missing)}; name logs, or folders to which logs "
+            "are brought"
         )
-    pairs = {
-        each.table: term_check(each.standby.ring, each.site, each.table)
-        for each in configs
-        if each.standby.servers
-    }
-    if config.broker.kind == "none":
-        raise ConfigurationError(
-            "[broker] kind is 'none', but an archive listens to a broker; name the house's"
-        )
-    engine, shown = open_named(args.archive or config.archive.address, create=True)
-    endpoint = endpoint_of(config.broker, config.archive)
-    consumer = Consumer(endpoint, config.site, Writer(engine, pairs), name=shown)
-    over = threading.Event()
-    days = config.archive.keep_days if args.days is None else args.days
+    engine, shown = open_named(args.archive, create=True)
+    days = args.days
+    if days is None:
+        days = load(Path(args.archive)).archive.keep_days if args.archive.endswith(".toml") else 0
+    trust = trust_of(args)
+    folder, writer, over = Folder(args.files, trust), Writer(engine), threading.Event()
     if days:
         threading.Thread(target=_prune_on, args=(engine, days, over), daemon=True).start()
-    print(f"archive: {shown}, of all tables of {config.site} at {endpoint}", flush=True)
+    held = "what is signed" if trust.keys else "unsigned: give --public-key or --ring"
+    print(f"archive: {shown}, of the logs in {', '.join(map(str, args.files))}; {held}", flush=True)
+    said = ""
     try:
-        consumer.run()
+        while True:
+            try:
+                folder.take_in(writer)
+                said = ""
+            except OutsideError as error:  # the database is away: the logs are there later too
+                if str(error) != said:
+                    logging.getLogger(__name__).warning("%s; trying again", error)
+                said = str(error)
+            time.sleep(LOOK_EVERY_S)
     finally:
         over.set()
 
@@ -100,23 +101,22 @@ def _prune_on(engine: Engine, days: int, over: threading.Event) -> None:
 
 
 def _load(args: argparse.Namespace) -> None:
-    logs = args.files
-    _audit(logs, trust_of(args))
+    trust = trust_of(args)
+    _audit(args.files, trust)
     engine, shown = open_named(args.archive, create=True)
     writer = Writer(engine)
-    for log in logs:
-        began, before = time.perf_counter(), writer.counts["written"]
-        count = load_log(log, writer)
-        new = writer.counts["written"] - before
-        print(f"{log}: {count} messages, {new} of them new, in {time.perf_counter() - began:.1f} s")
+    for log in args.files:
+        began = time.perf_counter()
+        count = Following(log, trust).take_in(writer)
+        print(f"{log}: {count} messages in {time.perf_counter() - began:.1f} s")
     print(f"archive: {shown}")
 
 
 def _verify(args: argparse.Namespace) -> None:
     engine, shown = open_named(args.archive)
-    logs, faults = args.files, 0
-    _audit(logs, trust_of(args))
-    for compared in verify(engine, logs):
+    faults, trust = 0, trust_of(args)
+    _audit(args.files, trust)
+    for compared in verify(engine, args.files, trust):
         print(compared)
         for fault in compared.faults[:FAULTS_SHOWN]:
             print(f"  {fault}")
@@ -146,17 +146,6 @@ def _prune(args: argparse.Namespace) -> None:
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")
     print(f"archive: {shown}")
-
-
-def _forget_term(args: argparse.Namespace) -> None:
-    engine, shown = open_named(args.archive)
-    for config in map(load, args.files):
-        if not forget_term(engine, (config.site, config.table)):
-            raise ConfigurationError(
-                f"the archive {shown} has nothing of table {config.table} of {config.site}; name "
-                "the table file of one that it has"
-            )
-        print(f"table {config.table} of {config.site}: the next term counts, whatever it is")
 
 
 KINDS = {

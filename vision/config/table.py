@@ -400,7 +400,7 @@ class DeskSection(AccountSection):
     idle_min: float = Field(default=60.0, gt=0, le=1440)
 
 
-class ArchiveSection(AccountSection):
+class ArchiveSection(Section):
     """The house's archive of record, for `shoe-reader floor archive` and the reports at the desk.
 
     `address` is an SQL address or a file of SQLite; empty: the desk has no reports. What is older

@@ -35,13 +35,13 @@ from tests.floor.cluster import Cluster
 from tests.mqtt.mqtt_tools import free_port
 from tests.seen import is_out
 from vision.app.journal import Destinations, Journal
+from vision.audit.verify import Trust
 from vision.board.web import public_part
 from vision.clock import now_ms, time_sync
 from vision.config.table import TableConfig
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.logs import verify
-from vision.floor.archive.numbers import NumberSet
-from vision.floor.archive.tables import message, source
+from vision.floor.archive.tables import message
 from vision.game.events import Event, Noticed
 from vision.record.codec import canonical
 
@@ -151,8 +151,9 @@ class Floor:
         self.database.close()
 
     def start_archive(self) -> None:
-        """Run the archive as a house does."""
-        self.archive = self._run("floor", "archive", "serve", self._file(self.tables[0]))
+        """Run the archive as a house does: where all logs come to lie."""
+        address = ("--archive", self.database.address)
+        self.archive = self._run("floor", "archive", "serve", str(self.folder), *address)
 
     def start_table(self, table: str) -> None:
         """Let a table play on where it ended."""
@@ -199,12 +200,11 @@ class Floor:
         return [canonical(public_part("coup/live", json.loads(row[0])) or {}) for row in found]
 
     def archived(self, table: str, number: int) -> bool:
-        """Whether the archive has every message of a table up to that number, and a later one."""
+        """Whether the archive has a later message of a table than that number."""
         assert self._engine is not None
-        query = select(source.c.seen).where(source.c.table_name == table)
+        query = select(func.max(message.c.seq)).where(message.c.table_name == table)
         with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
-            seen = NumberSet.of_text(connection.execute(query).scalar() or "[]")
-            return seen.newest > number and not seen.missing(number)
+            return int(connection.execute(query).scalar() or 0) > number
         return False
 
     def end_play(self) -> None:
@@ -221,7 +221,8 @@ class Floor:
     def compared(self) -> list[str]:
         """Hold the archive against the logs; return what is wrong, in words."""
         assert self._engine is not None
-        return [str(fault) for found in verify(self._engine, self.logs()) for fault in found.faults]
+        found = verify(self._engine, self.logs(), Trust())
+        return [str(fault) for one in found for fault in one.faults]
 
     def count(self) -> int:
         """Return how many messages the archive keeps."""

@@ -9,21 +9,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from tests.config.test_table import table_file
-from tests.floor.archive.test_writer import received
-from tests.table_log import NOON, PLAYS, Play, header, said, session_of, write_log
+from tests.table_log import PLAYS, Play, header, session_of, write_log
+from vision.audit.verify import Trust
 from vision.cli import main
-from vision.config.table import load
 from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import load_log, verify
-from vision.floor.archive.writer import Received, Writer
+from vision.floor.archive.logs import Folder, Following, verify
+from vision.floor.archive.writer import Writer
 from vision.record.codec import event_from_json, seal
 from vision.storage.anchors import make_keys
 from vision.storage.log_reader import read_log, write_export
 from vision.version import VERSION
-from vision.wire.form import unproven
 from vision.wire.session import advance, session_to_json
 
 
@@ -40,13 +37,13 @@ def log(tmp_path: Path) -> Path:
 def engine(tmp_path: Path, log: Path) -> Engine:
     """Archive what the table published."""
     engine = open_archive(str(tmp_path / "archive.sqlite"))
-    Writer(engine).take(received(said(PLAYS["overdraw"]().events)))
+    Following(log, Trust()).take_in(Writer(engine))
     return engine
 
 
 def faults(engine: Engine, log: Path) -> list[str]:
     """Return what is found, in words."""
-    return [str(fault) for found in verify(engine, [log]) for fault in found.faults]
+    return [str(fault) for found in verify(engine, [log], Trust()) for fault in found.faults]
 
 
 @pytest.mark.parametrize("name", PLAYS)
@@ -55,9 +52,9 @@ def test_archive_of_what_was_published_is_as_its_log(tmp_path: Path, name: str) 
     write_log(tmp_path / "t.sqlite", PLAYS[name]().events)
     write_export(tmp_path / "t.jsonl", read_log(tmp_path / "t.sqlite"))
     engine = open_archive(str(tmp_path / "archive.sqlite"))
-    Writer(engine).take(received(said(PLAYS[name]().events)))
-    (found,) = verify(engine, [tmp_path / "t.jsonl"])
-    assert (found.faults, found.unproven, found.lost) == ([], 0, 0)
+    Following(tmp_path / "t.sqlite", Trust()).take_in(Writer(engine))
+    (found,) = verify(engine, [tmp_path / "t.jsonl"], Trust())
+    assert (found.faults, found.unproven) == ([], 0)
     assert found.good > 10
     assert "are as the logs say, 0 are not" in str(found)
 
@@ -65,9 +62,9 @@ def test_archive_of_what_was_published_is_as_its_log(tmp_path: Path, name: str) 
 UNKEYED = """CREATE TABLE other AS SELECT * FROM message; DROP TABLE message;
 ALTER TABLE other RENAME TO message; INSERT INTO message SELECT * FROM message
 WHERE topic = 'coup/result' LIMIT 1"""
-CHANGED = """UPDATE message SET payload = replace(payload, 'punto', 'banco') WHERE arrival =
-(SELECT min(arrival) FROM message WHERE topic = 'coup/result')"""
-FORGED = """INSERT INTO message SELECT site, table_name, 'b1', 9999, '', 9999, topic, at, payload
+CHANGED = """UPDATE message SET payload = replace(payload, 'punto', 'banco') WHERE seq =
+(SELECT min(seq) FROM message WHERE topic = 'coup/result')"""
+FORGED = """INSERT INTO message SELECT site, table_name, 'b1', 9999, '', topic, at, payload
 FROM message WHERE topic = 'coup/result' LIMIT 1"""
 COLUMNS = ", ".join("'s9'" if column.name == "shoe" else column.name for column in tables.coup.c)
 NO_SUCH_SHOE = f"INSERT INTO coup SELECT {COLUMNS} FROM coup LIMIT 1"
@@ -86,10 +83,9 @@ NO_SUCH_SHOE = f"INSERT INTO coup SELECT {COLUMNS} FROM coup LIMIT 1"
         (FORGED, "forged: message boot b1, seq 9999 on coup/result"),
         (NO_SUCH_SHOE, "forged: coup shoe s9, coup 1"),
         (UNKEYED, "doubled: message boot b1, seq "),
-        ("UPDATE source SET seen = '[[1,9],[11,999]]'", "never came: source message 10"),
         ("UPDATE coup SET named = 9 WHERE coup = 1", "changed: coup shoe s1, coup 1"),
     ],
-    ids=["changed", "winner", "alert", "missing", "forged", "coup", "doubled", "number", "count"],
+    ids=["changed", "winner", "alert", "missing", "forged", "coup", "doubled", "count"],
 )
 def test_row_that_is_not_as_the_log_says_is_named(
     engine: Engine, log: Path, change: str, named: str
@@ -104,17 +100,59 @@ def test_row_that_is_not_as_the_log_says_is_named(
     assert found[0].startswith(named)
 
 
-def test_archive_is_filled_from_a_log(tmp_path: Path, log: Path) -> None:
-    """What a broker lost for good is loaded from the table's log; loading twice adds nothing."""
-    engine = open_archive(str(tmp_path / "late.sqlite"))
-    writer = Writer(engine)
-    writer.take(received(said(PLAYS["overdraw"]().events)[30:]))
-    assert faults(engine, log) != []
-    load_log(log, writer)
-    written = writer.counts["written"]
-    load_log(log, writer)
-    assert writer.counts["written"] == written
-    assert faults(engine, log) == []
+def test_log_is_taken_in_as_it_grows_and_what_another_says_is_not(tmp_path: Path) -> None:
+    """What is new comes, nothing twice; a log in the place of another is begun anew."""
+    events = PLAYS["overdraw"]().events
+    path = tmp_path / "t.sqlite"
+    write_log(path, events)
+    records = list(read_log(path))
+    engine, grown = open_archive(str(tmp_path / "late.sqlite")), tmp_path / "g.jsonl"
+    writer, following = Writer(engine), Following(grown, Trust())
+    counts = []
+    for length in (len(records) // 2, len(records), len(records)):
+        write_export(grown, iter(records[:length]))
+        counts.append(following.take_in(writer))
+    assert 0 < counts[0] < sum(counts)
+    assert counts[2] == 0
+    assert faults(engine, path) == []
+    assert Following(path, Trust()).take_in(writer) == sum(counts)
+    assert faults(engine, path) == []
+    write_log(tmp_path / "other.sqlite", PLAYS["clean"]().events)
+    write_export(grown, read_log(tmp_path / "other.sqlite"))
+    assert following.take_in(writer) > 0
+
+
+def test_bad_log_costs_itself_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is reported once by name, and the others of the folder are in."""
+    write_log(tmp_path / "a.sqlite", PLAYS["clean"]().events)
+    records = list(read_log(tmp_path / "a.sqlite"))
+    write_export(tmp_path / "b.jsonl", iter([*records[:3], *records[4:]]))
+    (tmp_path / "notes.txt").write_text("not a log", "utf-8")
+    engine = open_archive(str(tmp_path / "archive.db"))
+    folder = Folder([tmp_path], Trust())
+    for _ in range(2):
+        folder.take_in(Writer(engine))
+    assert faults(engine, tmp_path / "a.sqlite") == []
+    assert [record.message.count("b.jsonl") > 0 for record in caplog.records] == [True]
+
+
+def test_what_no_key_has_signed_is_not_taken_in(tmp_path: Path) -> None:
+    """With a key nothing stands in the archive that it has not signed."""
+    write_log(tmp_path / "t.sqlite", PLAYS["clean"]().events)
+    public = make_keys(tmp_path / "key")
+    engine = open_archive(str(tmp_path / "archive.db"))
+    assert Following(tmp_path / "t.sqlite", Trust((public,))).take_in(Writer(engine)) == 0
+
+
+def test_run_that_broke_off_is_offline_from_its_last_record(tmp_path: Path) -> None:
+    """A log has no last will: the next run's beginning says that the one before had ended."""
+    play = Play().begin(version=VERSION).coup("P1:9c B1:3s P2:Kd B2:4h").begin(version=VERSION)
+    write_log(tmp_path / "t.sqlite", play.events)
+    engine = open_archive(str(tmp_path / "archive.db"))
+    Following(tmp_path / "t.sqlite", Trust()).take_in(Writer(engine))
+    with engine.connect() as connection:
+        states = connection.execute(text("SELECT state, at FROM status ORDER BY at, seq")).all()
+    assert [row.state for row in states] == ["online", "offline", "online"]
 
 
 def forged(log: Path, folder: Path) -> Path:
@@ -148,7 +186,7 @@ def test_checkpoint_that_nobody_signed_puts_nothing_into_an_archive(tmp_path: Pa
     engine = open_archive(str(tmp_path / "late.sqlite"))
     log = forged(tmp_path / "t.sqlite", tmp_path)
     with pytest.raises(OutsideError, match="not what the records before say"):
-        load_log(log, Writer(engine))
+        Following(log, Trust()).take_in(Writer(engine))
 
 
 def test_log_that_no_given_key_signed_is_not_loaded(tmp_path: Path) -> None:
@@ -160,27 +198,3 @@ def test_log_that_no_given_key_signed_is_not_loaded(tmp_path: Path) -> None:
     assert main([*words, "--public-key", str(tmp_path / "key.pub")]) == 3
     assert not archive.exists()
     assert main(words) == 0
-
-
-def test_command_forgets_the_term_of_a_table_that_the_archive_has(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It names tables by their files, and refuses one of which there is nothing."""
-    config = load(table_file(tmp_path))
-    archive = str(tmp_path / "late.sqlite")
-    writer = Writer(open_archive(archive), pairs={config.table: unproven})
-    message = said(PLAYS["clean"]().events)[0]
-    payload = json.dumps({**json.loads(message.payload), "table": config.table, "term": 9})
-    words = ["floor", "archive", "forget-term", str(table_file(tmp_path)), "--archive", archive]
-    assert main(words) == 2
-    assert "has nothing of table" in capsys.readouterr().err
-    writer.take([Received(config.site, config.table, "status", payload.encode(), NOON)])
-    assert main(words) == 0
-    assert "the next term counts" in capsys.readouterr().out
-
-
-def test_messages_that_wait_for_the_broker_are_not_missing(tmp_path: Path) -> None:
-    """Only what was published must be in the archive."""
-    write_log(tmp_path / "t.sqlite", PLAYS["clean"]().events)
-    engine = open_archive(str(tmp_path / "archive.sqlite"))
-    assert faults(engine, tmp_path / "t.sqlite") == []

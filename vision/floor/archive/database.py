@@ -18,7 +18,6 @@ from sqlalchemy import (
     inspect,
     make_url,
     true,
-    update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -195,26 +194,10 @@ def prune(engine: Engine, days: int, now: int) -> dict[str, int]:
     """
     before = now - days * DAY_MS
     with explained(engine), engine.begin() as connection:
-        source = tables.source
-        connection.execute(update(source).where(source.c.pruned < before).values(pruned=before))
+        connection.execute(tables.pruned.delete())
+        connection.execute(tables.pruned.insert(), {"before": before})
         return {
             table.name: connection.execute(table.delete().where(table.c[time] < before)).rowcount
             for table in metadata.sorted_tables
             if (time := table.info.get("time"))
         }
-
-
-def forget_term(engine: Engine, where: tuple[str, str]) -> int:
-    """Let the next term that a table's readers name count, whatever it is; OutsideError.
-
-    A consumer finds a false term out by itself after a message or two (`wire.form`); this is for a
-    table that begins again, such as one whose pair was dissolved, or whose store was made anew.
-    Return how many numberings of the table the archive has: 0 where it has nothing of it. What was
-    kept apart for its term is asked for again, as all that is missing. Not while the archive is
-    being written: its writer remembers the term.
-    """
-    source = tables.source
-    of_table = (source.c.site == where[0]) & (source.c.table_name == where[1])
-    with explained(engine), engine.begin() as connection:
-        done = connection.execute(update(source).where(of_table).values(term=0, term_from=0))
-    return done.rowcount

@@ -1,8 +1,8 @@
 """The tables of the archive: messages as they came, and rows by which questions are answered.
 
-`message` is the record: the bytes that a table published. Each table below it says of which topic
-its rows are and what each column takes from a message, so that no question needs to open a payload;
-both are made in one transaction. What is not of the contract is a ValueError.
+`message` is the record: the bytes that a table published, as its log says. Each table below it says
+of which topic its rows are and what each column takes from a message, so that no question needs to
+open a payload; both are made in one transaction. What is not of the contract is a ValueError.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, Table, Text
 
 from vision.game.cards import RANK_LETTERS
-from vision.wire.commands import COMMANDS, REPLAY, order_fields
+from vision.wire.commands import COMMANDS, order_fields
 from vision.wire.form import message_of
 from vision.wire.messages import unix_ms
 
@@ -64,22 +64,10 @@ def _table(name: str, *columns: Column[Any] | Index, topic: str = "", time: str 
 message = _table(
     "message",
     *_own_key(),
-    Column("arrival", BigInteger, nullable=False),
     Column("topic", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("payload", Text, nullable=False),
-    Index("message_arrival", "arrival", unique=True),
     Index("message_at", "site", "table_name", "at"),
-)
-# Messages that are kept but are no record: of an older term of a standby pair, of no form, a second
-# text of one number.
-apart = _table(
-    "apart",
-    *_own_key(),
-    Column("why", Text, nullable=False),
-    Column("topic", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("payload", Text, nullable=False),
 )
 # What people asked of a table, as it was signed; what the table answered to that `ref`, null where
 # nobody did. Only the table knows whether a signature is good.
@@ -96,23 +84,12 @@ command = _table(
     Column("payload", Text, nullable=False),
     Index("command_at", "site", "table_name", "at"),
 )
-# A numbering of messages: a table whose log was lost begins another one at 1.
-source = _table(
-    "source",
-    _key("numbering", Integer),
-    Column("seen", Text, nullable=False),
-    Column("lost", Text, nullable=False),
-    Column("newest", BigInteger, nullable=False),
-    Column("term", BigInteger, nullable=False),
-    Column("term_from", BigInteger, nullable=False),
-    Column("pruned", BigInteger, nullable=False),
-    time="",
-)
+# Before when (Unix ms) the archive has deleted what was old: one row.
+pruned = Table("pruned", metadata, Column("before", BigInteger, nullable=False))
 # A run of a reader: the rules and the deck that its `status` names.
 run = _table(
     "run",
     _key("boot"),
-    Column("numbering", Integer, nullable=False),
     Column("profile", Text, nullable=False),
     Column("deck", Text, nullable=False),
     time="",
@@ -151,7 +128,6 @@ _AT = itemgetter("at_ms")
 
 coup = _table(
     "coup",
-    _key("numbering", Integer),
     _key("shoe", of=itemgetter("shoe")),
     _key("coup", Integer, itemgetter("coup")),
     _said("seq", BigInteger),
@@ -173,7 +149,6 @@ coup = _table(
 )
 alert = _table(
     "alert",
-    _key("numbering", Integer),
     _key("id", of=itemgetter("id")),
     _said("seq", BigInteger),
     _said("code"),
@@ -216,7 +191,6 @@ status = _table(
 )
 evidence = _table(
     "evidence",
-    _key("numbering", Integer),
     _key("topic", of=itemgetter("topic")),
     _said("seq", BigInteger),
     _said("kind"),
@@ -242,7 +216,6 @@ Row = dict[str, Any]
 # Messages that are kept whole; of the others only the number is noted, for they repeat what these
 # say: the cards on the table, the roads, the counts of the shoe.
 KEPT = ("status", "coup/result", "alert", "alert/", "evidence", "anchor", "cmd/reply")
-REPLAYED = tuple(f"{REPLAY}/{side}/" for side in ("public", "restricted"))
 DECK = "deck sha256:"
 # What a message needs to be archived, whatever else it lacks.
 NEEDED = ("boot", "seq", "at")
@@ -252,74 +225,40 @@ MARK_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A numbered message of a table as it came: topic below the prefix, content, and its text.
+    """A message of a table: topic below the prefix, content, and its text.
 
-    `boot` is the run of the reader, `seq` the number, `term` that of the reader that may speak, 0
-    for a table with one reader. `again`: a table sent it again because somebody had asked.
-    `counted`: the number is its own; else `mark` tells it from the others of that number.
-    `is_kept`: the archive keeps its text.
+    `boot` is the run of the reader, `seq` the number. `counted`: the number is its own; else `mark`
+    tells it from the others of that number. `is_kept`: the archive keeps its text.
     """
 
-    site: str
-    table: str
     topic: str
     content: Content
     text: str
-    again: bool
     boot: str
     seq: int
-    term: int
     counted: bool
     mark: str
     is_kept: bool
 
 
-def own_topic(topic: str) -> tuple[str, bool]:
-    """Return the topic that a message had at first, and whether it was sent again."""
-    start = next((start for start in REPLAYED if topic.startswith(start)), "")
-    return topic.removeprefix(start), bool(start)
-
-
-def said_of(site: str, table: str, topic: str, payload: bytes) -> Published:
+def published(table: str, topic: str, payload: bytes) -> Published:
     """Return the message on a topic below a table's prefix; ValueError where it is none."""
-    own, again = own_topic(topic)
-    content, text = message_of(table, own, payload), payload.decode()
+    if topic == "status" and b'"offline"' in payload:  # of a run that broke off: see `logs`
+        text = payload.decode()
+        content = {"why": "", **json.loads(text)}
+        mark = digest(text)
+        return Published(topic, content, text, content["boot"], content["seq"], False, mark, True)
+    content, text = message_of(table, topic, payload), payload.decode()
     missing = [name for name in NEEDED if content.get(name) is None]
     if missing:
         raise ValueError(f"{missing[0]}: missing")
-    unix_ms(content["at"])
-    counted = own != "health" and content.get("counted") is not False
-    is_kept = own.startswith("alert/") or own in KEPT
-    if own == "card":
+    counted = topic != "health" and content.get("counted") is not False
+    is_kept = topic.startswith("alert/") or topic in KEPT
+    if topic == "card":
         event = content.get("event")
         is_kept = event == KEYED or (event == "read" and content.get("card") is None)
-    return Published(
-        site,
-        table,
-        own,
-        content,
-        text,
-        again,
-        boot=content["boot"],
-        seq=content["seq"],
-        term=content.get("term", 0),
-        counted=counted,
-        mark="" if counted else digest(text),
-        is_kept=is_kept,
-    )
-
-
-def numbers_of(said: Published) -> tuple[int, int]:
-    """Return the first and last number that the message stands for.
-
-    A picture has the number before the message that announces it; the message that clears an
-    alert's topic has the number after the one that closes it.
-    """
-    seq = said.seq
-    if said.topic == "evidence":
-        return seq - 1, seq
-    closes = said.topic.startswith("alert/") and said.content.get("state") == "closed"
-    return (seq, seq + 1) if closes else (seq, seq)
+    mark = "" if counted else digest(text)
+    return Published(topic, content, text, content["boot"], content["seq"], counted, mark, is_kept)
 
 
 def row_of(said: Published, at: int) -> tuple[Table, Row] | None:

@@ -26,9 +26,10 @@ from vision.app.pipeline import rules_of
 from vision.config.profiles import load_profile, profile_text
 from vision.game.events import Event, ShoeStarted, TimePassed
 from vision.game.rules import Dealing
-from vision.inference.load import ModelSet, open_models
+from vision.inference.load import open_symbols, packaged
 from vision.sight.detection.classifier import CardModels, Classifier, Look
 from vision.sight.detection.detector import Detection, Detector
+from vision.sight.following.evidence import SymbolTable
 from vision.sight.following.follower import Follower, Sight
 from vision.sight.geometry.plane import Image, Points
 from vision.sight.reading.faces import FaceReader, Limits
@@ -67,7 +68,7 @@ class _Looks(Classifier):
 class Replay:
     """A table whose follower is given a stream; `messages` are what it published."""
 
-    def __init__(self, stream: Stream, models: ModelSet) -> None:
+    def __init__(self, stream: Stream, symbols: SymbolTable) -> None:
         config = stream.config
         profile = load_profile(config.profile).dealt(Dealing(config.dealing))
         self.stream, self._kept = stream, _Outlines()
@@ -75,9 +76,7 @@ class Replay:
         rules = rules_of(config)
         limits = Limits(config.reader.error_bound, config.reader.allege_odds)
         faces = FaceReader(stream.view, cards, limits, decks=rules.decks)
-        self.follower = Follower(
-            stream.view, models.symbols, faces, rules, allege_odds=limits.allege_odds
-        )
+        self.follower = Follower(stream.view, symbols, faces, rules, allege_odds=limits.allege_odds)
         text = profile_text(config.profile)
         header = new_header(config.site, config.table, profile, rules=text)
         self.session: TableSession = new_session(header, profile)
@@ -119,10 +118,11 @@ def main() -> int:
     parser.add_argument("films", nargs="+", type=Path, help="films, or folders of films")
     parser.add_argument("--cache", type=Path, default=Path("runs/streams"))
     arguments = parser.parse_args()
-    models, tallies = open_models(threads=1), (Tally(), CoupTally())
+    symbols = open_symbols(packaged("mouth").with_name("following.toml"))[0]
+    tallies = Tally(), CoupTally()
     for film in films_of(arguments.films, arguments.cache):
         begun = time.perf_counter()
-        judge(film, published(film, models), tallies)
+        judge(film, published(film.stream, symbols), tallies)
         print(f"{film.stream.name}: {time.perf_counter() - begun:.1f} s", flush=True)
     if tallies[0].coups:
         print(tallies[0])
@@ -131,9 +131,9 @@ def main() -> int:
     return 1 if any(tally.wrong for tally in tallies) else 0
 
 
-def published(film: Film, models: ModelSet) -> list[Json]:
+def published(stream: Stream, symbols: SymbolTable) -> list[Json]:
     """Return what is published of a film."""
-    replay = Replay(film.stream, models)
+    replay = Replay(stream, symbols)
     for _ in replay.run():
         pass
     return replay.messages

@@ -546,7 +546,12 @@ def test_markup_in_messages_comes_out_as_text_on_every_page(
     alert = {"id": "a1", "shoe": words, "coup": words, "code": words, "text": words, "card": words}
     said = {"state": "raised", "severity": words, "deadline": words, "expected": [words]}
     people = {"by": words, "role": words, "reason": words, "acknowledged_by": words}
-    more = {"audience": ["dealer"], "remedy": words, "second": words, "evidence": [words]}
+    more = {
+        "audience": ["dealer", "surveillance"],
+        "remedy": words,
+        "second": words,
+        "evidence": [words],
+    }
     voice.say("alert/a1", {**alert, **said, **people, **more, "observed": words})
     card = {"shoe": words, "coup": 3, "order": 1, "card": words, "slot": words, "second": words}
     voice.say("card", card, retain=False)

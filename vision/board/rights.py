@@ -50,10 +50,12 @@ def may_hear(role: str, told: Update) -> bool:
     """Whether a page of somebody in that role is told of it."""
     if told.topic in ASKED_FOR or told.topic == "cmd/reply":
         return False
-    if role in (INSPECTOR, SURVEILLANCE):
+    if told.topic.startswith("alert/") and told.payload is not None:
+        audience = told.payload.get("audience") or ()
+        if role not in (INSPECTOR, SURVEILLANCE) or list(audience) == [DEALER]:
+            return role in audience  # a reminder is for the dealer alone
+    if role in (INSPECTOR, SURVEILLANCE) or told.topic.startswith("alert/"):
         return True
-    if told.topic.startswith("alert/"):
-        return told.payload is None or role in (told.payload.get("audience") or ())
     return told.topic in HEARD.get(role, ())
 
 

@@ -29,19 +29,20 @@ class Play:
         self.at = 0
         self.lying: dict[int, tuple[int, int]] = {}  # slot: side (1 back, 2 face), points
         self.hidden: set[int] = set()
-        self.aside = False
+        self.aside = self.more_aside = False
 
     def wait(
         self,
         seconds: float,
         *shown: Lip,
         mouth: bool = True,
-        hand: bool = False,
+        hand: bool | None = None,
         still_at: int = 0,
     ) -> None:
         """Let time go by while the lip shows one of these states; a hand draws, or is there."""
         lips = shown or (Lip.REST,)
-        hands = 1.0 if shown or hand or not mouth else 0.0
+        there = bool(shown) or not mouth if hand is None else hand
+        hands = float(there)
         for _ in range(max(1, round(1000 * seconds / FRAME_MS))):
             self.at += FRAME_MS
             lip = np.array([0.0 if state in lips else -SURE for state in Lip])
@@ -58,7 +59,9 @@ class Play:
                 slots[:, slot] = 0.0
         reads = {slot: points for slot, (side, points) in self.lying.items() if side == 2}
         holds = (slots[1:].max(axis=0) > slots[0]).tolist()
-        return TableLook.of(slots, holds, reads, (10.0 if self.aside else 0.5, 0.5))
+        return TableLook.of(
+            slots, holds, reads, (10.0 if self.aside else 0.5, 10.0 if self.more_aside else 0.5)
+        )
 
     def draw(self, *, seen: bool = True) -> None:
         """Draw a card from the shoe into the hand; of one that is not seen the hand is."""

@@ -271,6 +271,21 @@ def test_burned_cards_make_no_coup() -> None:
     assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
 
 
+def test_burned_cards_may_lie_beside_the_slots() -> None:
+    """A burn that is spread on the layout is none the less one, and its cards are of no coup."""
+    play = Play(burn=0.3)
+    for number in range(5):
+        play.draw()
+        play.aside, play.more_aside = True, number > 0
+        play.wait(1.0)
+    play.aside = play.more_aside = False
+    play.wait(1.0)
+    play.deal(*NATURAL)
+    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    assert best.coup == 2
+    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+
+
 def test_one_card_alone_is_no_burn() -> None:
     """What seemed to leave the shoe before the first coup and lay nowhere was no card."""
     play = Play(burn=0.3)

@@ -41,8 +41,8 @@ class FaultKind:
     an alert of it is open. `noticed`: it enters by a `Noticed` event, `alleged`: by what sight
     alleges of a coup. `of_reader`: it is about the reading, not about the dealing, and so does not
     stay with the result; one that holds it too is a doubt, which no time limit ends. `machine`: the
-    engineer sees it too. `of_shoe`: found in coup after coup it is one incident of the shoe, with
-    one alert that counts them.
+    engineer sees it too. `reminds`: its mildest state is for the dealer alone. `of_shoe`: found in
+    coup after coup it is one incident of the shoe, with one alert that counts them.
     """
 
     code: str
@@ -56,9 +56,12 @@ class FaultKind:
     of_reader: bool = False
     machine: bool = False
     of_shoe: bool = False
+    reminds: bool = False
 
     def audience(self, grade: int) -> tuple[Role, ...]:
-        """Return who sees it in its state of that grade; surveillance sees everything."""
+        """Return who sees it in its state of that grade; surveillance all but reminders."""
+        if self.reminds and grade == 0:
+            return (Role.DEALER,)
         severity = self.severity(grade)
         audience = [Role.SURVEILLANCE]
         if severity is not INFO:
@@ -132,10 +135,10 @@ _TABLE = (
        CARD_THEN_COUP, holds=True),
     _K("UNDER_P3", "Under-draw by Punto",
        "Card due to Punto ({totals}).", (ADVISORY, WARNING, CRITICAL),
-       SETTLEMENT_THEN_COUP, holds=True),
+       SETTLEMENT_THEN_COUP, holds=True, reminds=True),
     _K("UNDER_B3", "Under-draw by Banco",
        "Card due to Banco ({totals}).", (ADVISORY, WARNING, CRITICAL),
-       SETTLEMENT_THEN_COUP, holds=True),
+       SETTLEMENT_THEN_COUP, holds=True, reminds=True),
     _K("WRONG_HAND", "Card laid with the wrong hand",
        "{which} lies with {lies}, due to {due}{totals}.", (WARNING,),
        CARD_THEN_COUP, holds=True),

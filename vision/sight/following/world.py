@@ -77,13 +77,14 @@ class State:
     def sights(self) -> tuple[tuple[int, int], ...]:
         """Where cards are to be seen: side (`BACK` or `FACE`) and slot; `ASIDE` 0 once, then 1.
 
-        What lies in a slot or is held over it is seen there once, however many cards that are.
+        What lies in a slot or is held over it is seen there once, however many cards that are. A
+        burned card may lie outside the slots.
         """
         if self._sights is None:
             over = {seen_over(place): side for place, side, _ in self.cards if is_held(place)}
             over |= {place: side for place, side, _ in self.cards if place < HAND}
             over.pop(NOWHERE, None)
-            aside = sum(place == ASIDE for place, _, _ in self.cards)
+            aside = sum(self.burning or place == ASIDE for place, _, _ in self.cards)
             elsewhere = ((min(number, 1), ASIDE) for number in range(aside))
             self._sights = (*((side % UNSEEN, slot) for slot, side in over.items()), *elsewhere)
         return self._sights
@@ -401,7 +402,10 @@ class Decoder:
         if shown is None:
             return p, state
         for side, slot in state.sights:
-            p *= shown.ratios[side][slot] if slot != ASIDE else shown.aside[side]
+            if slot != ASIDE:
+                p *= shown.ratios[side][slot]
+            else:  # a burned card lies there, or has gone to the discard already
+                p *= max(1.0, shown.aside[side]) if state.burning else shown.aside[side]
         read = self._read.get(state)
         if read is None:
             read = self._read[state] = self._taken(state, shown)

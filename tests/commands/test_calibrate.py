@@ -218,3 +218,28 @@ def test_every_key_of_the_camera_is_honoured(table: Path, monkeypatch: pytest.Mo
     (camera,) = opened
     assert camera.source == "rtsp://10.0.0.9/live"
     assert (camera.frozen_s, camera.open_s, camera.width) == (0, 9, 1280)
+
+
+def test_areas_are_moved_to_where_cards_lie(table: Path) -> None:
+    """The numbers of CAMERA_MOVED: cards look a tenth larger, and lie 20 mm beside the slots."""
+    before = load(table).view.table_view()
+    assert main(["calibrate", str(table), "--moved=1.1,1.0,20,0,0"]) == 0
+    after = load(table).view.table_view()
+    there = {
+        name: before.homography.to_px(area + np.array([20, 0]))
+        for name, area in before.areas.items()
+    }
+    for name, area in after.areas.items():
+        assert np.abs(after.homography.to_px(area) - there[name]).max() < 0.2
+    corner = before.homography.to_mm([400, 300]) / 1.1
+    assert np.abs(after.homography.to_mm([400, 300]) - corner).max() < 0.2
+    assert table.with_name("table.toml.bak").exists()
+
+
+@pytest.mark.parametrize("text", ["1,2", "a,1,1,1,1", "9,1,0,0,0"])
+def test_numbers_of_no_move_are_refused(table: Path, text: str) -> None:
+    """What was not copied whole moves nothing."""
+    before = table.read_bytes()
+    with pytest.raises(SystemExit):
+        main(["calibrate", str(table), f"--moved={text}"])
+    assert table.read_bytes() == before

@@ -198,7 +198,7 @@ class SightPipeline:
         """Return the events of how well the table is seen, and its cards are read."""
         self._next_check_at = frame.at + CHECK_EVERY_MS
         view = self._view_check.look(frame)
-        position = () if moving else self._position.look(frame)
+        position = () if moving else self._position.look(frame, self._fit.drift())
         self.blind |= {"picture": self._view_check.blind, "position": self._position.blind}
         self._trend.add_looks(self._fresh_looks)
         trend = self._trend.update(self._fresh_events, frame.at)

@@ -11,11 +11,14 @@ import select
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cv2
+import numpy as np
 
 from vision.camera.source import Shot, is_live, open_source
-from vision.config.table import TableConfig, load, with_source
+from vision.config.editor import TableFile, areas_section
+from vision.config.table import TableConfig, ViewSection, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, refuse_existing, write_new
 from vision.game.cards import Card
@@ -26,6 +29,7 @@ from vision.setup.calibration.job import Calibration
 from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, lacks, pairs_path, report
 from vision.setup.enrolment.enrol import enrol as enrol_deck
 from vision.setup.enrolment.gather import Showing
+from vision.sight.quality.table_fit import Drift
 from vision.sight.reading.deck import Captured
 
 # How many times larger than its crop (96 x 136 px) a card is shown that a person is to name.
@@ -68,6 +72,19 @@ def length(text: str) -> float:
     return value
 
 
+def drift(text: str) -> Drift:
+    """Read the five numbers of `CAMERA_MOVED`."""
+    try:
+        found = Drift(*map(float, text.split(",")))
+    except (TypeError, ValueError):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not five numbers; copy them from the alert, as 1.08,1.08,12,-4,0.5"
+        ) from None
+    if not (0.3 < found.size < 3 and 0.3 < found.spread < 3):
+        raise argparse.ArgumentTypeError(f"'{text}': no camera moves so far; measure it again")
+    return found
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `calibrate`."""
     add = parser.add_argument
@@ -84,6 +101,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="true length of the printed line (100)")  # fmt: skip
     add("--no-lens", action="store_true", help="assume a lens without distortion")
     add("--empty", type=Path, metavar="PICTURE", help="a picture of the empty layout, to be kept")
+    add("--moved", type=drift, metavar="N,N,N,N,N",
+        help="move the areas to where cards lie: the numbers of CAMERA_MOVED")  # fmt: skip
     add("--out", type=Path, metavar="F.toml", help="write here instead of over TABLE.toml")
     add("--yes", action="store_true", help="write over the table file without asking")
 
@@ -103,6 +122,11 @@ def run(args: argparse.Namespace) -> None:
             "calibrate: give the table file and what to calibrate from (pictures of the sheet, "
             "--source or --points), or --sheet F.pdf to print the sheet first"
         )
+    if args.moved:
+        file = TableFile(args.table)
+        file.change("view", _moved(load(args.table).view, args.moved))
+        print(f"{args.table}: areas moved; the old file is kept as {file.write()}")
+        return
     calibration = Calibration(
         args.table,
         say,
@@ -121,6 +145,14 @@ def run(args: argparse.Namespace) -> None:
         print("nothing written")
     else:
         calibration.write(view, found, target)
+
+
+def _moved(view: ViewSection, drift: Drift) -> dict[str, Any]:
+    """Return the keys of [view] for areas where cards were seen to lie, in their true size."""
+    table = view.table_view()
+    areas = {name: drift.moved(area) / drift.size for name, area in table.areas.items()}
+    plane = (np.array(view.table_mm) / drift.size).round(2).tolist()
+    return {"table_mm": plane, **areas_section(areas)}
 
 
 def _target(path: Path, *, over: bool) -> Path | None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 import tomlkit
+from numpy.typing import NDArray
 from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
@@ -22,7 +23,7 @@ from vision.config.errors import explain
 from vision.config.table import CameraSection, load
 from vision.errors import ConfigurationError
 from vision.files import free_name, replacing, text_of, write_whole
-from vision.sight.geometry.plane import Homography, Points
+from vision.sight.geometry.plane import Homography
 
 NEW = """\
 # Made by shoe-reader. Every key is explained in deploy/config.md.
@@ -101,7 +102,7 @@ class TableFile:
         return kept
 
 
-def areas_section(areas: Mapping[str, Points]) -> dict[str, Any]:
+def areas_section(areas: Mapping[str, NDArray[np.floating]]) -> dict[str, Any]:
     """Return the keys of [view] for some areas of a table by name, polygons in mm."""
     rounded = {name: area.astype(float).round(1).tolist() for name, area in areas.items()}
     keys = {"MOUTH": "mouth_mm", "DISCARD": "discard_mm"}

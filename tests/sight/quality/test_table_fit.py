@@ -16,7 +16,7 @@ from vision.sight.detection.classifier import FACES, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import PlaceLook
 from vision.sight.geometry.plane import Image, Points, Pose, TableView
-from vision.sight.quality.table_fit import HANDS, MIRROR, MOUTH, UNREAD, TableFit
+from vision.sight.quality.table_fit import HANDS, MIRROR, MOUTH, UNREAD, Drift, TableFit
 
 REST, WHOLLY = 0.0, 1.0  # how likely a card is wholly out
 VIEW = table_view()
@@ -204,3 +204,45 @@ def test_slots_on_one_another_are_a_reason_from_the_beginning() -> None:
     fit = fit_of(replace(VIEW, slots=slots))
     assert fit.reason == "Punto 1 lies on Punto 2: place the slots again"
     assert not any(coup(fit, 1))
+
+
+def lay(fit: TableFit, drift: Drift, looks: int = 60) -> None:
+    """Show four cards at rest where the slots lie after a drift, in its size."""
+    size = replace(VIEW, card_mm=(63.0 * drift.size, 88.0 * drift.size))
+    shown = []
+    for slot in Slot:
+        x, y = drift.moved(VIEW.slots[slot].mean(axis=0)[None])[0]
+        box = Detection(size.quad_px(Pose(float(x), float(y), 90.0)), Kind.FACE, 0.9)
+        there = box if slot < Slot.PUNTO_3 else None
+        shown.append(PlaceLook(0, there, 0.0, moves=False))
+    for index in range(looks):
+        fit.look(index * 500, IMAGE, shown, [])
+
+
+@pytest.mark.parametrize(
+    "drift",
+    [Drift(1.0, 1.0, 30.0, -10.0, 0.0), Drift(1.15, 1.0, 0.0, 0.0, 0.0),
+     Drift(0.9, 0.88, 20.0, 15.0, 3.0)],
+    ids=["moved", "larger", "all"],
+)  # fmt: skip
+def test_drift_names_the_numbers_that_mend_it(drift: Drift) -> None:
+    """What the reason says, given to `calibrate`, puts the areas where the cards lie."""
+    fit = fit_of()
+    lay(fit, drift)
+    words = fit.drift()
+    assert words is not None
+    found = Drift(*map(float, words.rpartition("=")[2].split(",")))
+    assert found.size == pytest.approx(drift.size, rel=0.02)
+    for slot in (Slot.PUNTO_1, Slot.BANCO_2):
+        there = [each.moved(VIEW.slots[slot]) for each in (found, drift)]
+        assert np.abs(there[0] - there[1]).max() < 4
+
+
+def test_cards_that_lie_in_their_slots_are_no_drift() -> None:
+    """Nor are a few looks enough."""
+    fit = fit_of()
+    lay(fit, Drift(1.02, 1.0, 4.0, 5.0, 0.5))
+    assert fit.drift() is None
+    few = fit_of()
+    lay(few, Drift(1.0, 1.0, 60.0, 0.0, 0.0), looks=5)
+    assert few.drift() is None

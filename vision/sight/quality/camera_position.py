@@ -205,21 +205,23 @@ class CameraPosition:
         """Why nothing can be read from where the camera stands, or `None`."""
         return self._lost.reason
 
-    def look(self, frame: Frame) -> tuple[Event, ...]:
-        """Take a frame of a table at rest; return an event if the camera moved or came back."""
+    def look(self, frame: Frame, by_cards: str | None = None) -> tuple[Event, ...]:
+        """Take a frame of a table at rest; return an event if the camera moved or came back.
+
+        `by_cards`: in words, how far the cards lie from where they should.
+        """
         at = frame.at
         if self._limits.moved_mm <= 0 or (self._next_at is not None and at < self._next_at):
             return ()
         self._next_at = at + self._limits.every_ms
         if self._layout is None:
             self._layout = ReferenceLayout(frame.image, self._view)
-            return ()
         shift = self._layout.shift(frame.image)
         if shift is None:
-            return ()
+            return self._moved.take(by_cards, at) if by_cards else ()
         way_mm = shift.worst_mm
         lost = f"the camera has moved by {way_mm:.0f} mm; calibrate it again"
         self._lost.take(lost if way_mm > self._limits.lost_mm else None, at)
         moved = f"By {way_mm:.1f} mm; calibrate it again."
         least_mm = self._limits.moved_mm * (1.0 if self._moved.reason is None else OVER_SHARE)
-        return self._moved.take(moved if way_mm > least_mm else None, at)
+        return self._moved.take(moved if way_mm > least_mm else by_cards, at)

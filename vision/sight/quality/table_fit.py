@@ -10,13 +10,17 @@ reason that names the cure, until the cards do what they should, and what was he
 
 from __future__ import annotations
 
+import cmath
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from vision.game.events import CoupSeen, Event, Slot
 from vision.sight.detection.classifier import LEAST_READABLE, Look
@@ -52,6 +56,14 @@ MIRROR_LOOKS, MIRRORED = 12, 0.05
 # those with faces inside: ten seconds, as long as the layouts of two coups lie. Fewer, and a burn
 # that is spread on the layout makes the reader blind.
 OUTSIDE_LOOKS, LOOK_EVERY_MS = 20, 500
+# The view is to be measured again where cards look by this share larger or smaller, or lie so many
+# mm from the middle of their slots, all of them, or turned by so many degrees: films are read at
+# 0.8 to 1.14 times the size and half a card (31 mm) beside the slots, elm no more at 1.3
+# (`python -m models.evaluate.wrong_views`). Wider, and cards stay unread; narrower, and untidy
+# dealers raise it.
+DRIFT_SHARE, DRIFT_MM, DRIFT_DEGREES = 0.1, 25.0, 8.0
+# Positions of cards at rest over which their median is taken, in so many slots at least.
+RESTS, LEAST_RESTS, LEAST_SLOTS = 60, 20, 4
 MOST_OVERLAP = 0.4  # of what two slots cover (0 to 1); neighbours that touch share 0.1 at most
 
 SIZE = "cards look {0:.2f} times as large as the table file says: measure the table again"
@@ -61,6 +73,36 @@ MOUTH = "is the mouth where cards come out? They come to lie, and none was seen 
 HANDS = "are Punto and Banco exchanged? Each coup begins with the other hand"
 UNREAD = "nothing is read of the cards that lie: look at light, lens and the size of cards"
 OVERLAP = "{0} lies on {1}: place the slots again"
+
+
+class Drift(NamedTuple):
+    """How cards lie against the table file.
+
+    They look `size` times as large; slots lie where turned by `turn` degrees about the origin,
+    `spread` times as far from it and moved by `x` and `y` mm.
+    """
+
+    size: float
+    spread: float
+    x: float
+    y: float
+    turn: float
+
+    def moved(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return where points of the table (n x 2 mm) lie in the measure of the old plane."""
+        place = np.asarray(points, np.float64) @ (1, 1j)
+        there = place * cmath.rect(self.spread, math.radians(self.turn)) + complex(self.x, self.y)
+        return np.stack([there.real, there.imag], axis=-1)
+
+
+def _similarity(
+    points: NDArray[np.complexfloating], there: NDArray[np.complexfloating]
+) -> tuple[float, float, complex]:
+    """Return turn (degrees), spread and way that bring points (n, x + iy) nearest to others."""
+    middle, its = points.mean(), there.mean()
+    arm = points - middle
+    factor = complex(np.vdot(arm, there - its) / np.vdot(arm, arm))
+    return math.degrees(cmath.phase(factor)), abs(factor), complex(its - factor * middle)
 
 
 class TableFit:
@@ -78,6 +120,7 @@ class TableFit:
         self.reason = self._overlap = overlapping(view)
         self._sizes: deque[float] = deque(maxlen=BOXES)
         self._mirrored: deque[float] = deque(maxlen=MIRROR_LOOKS)
+        self._rests = {slot: deque[tuple[float, float]](maxlen=RESTS) for slot in view.slots}
         self._outside, self._next_look_at = 0, 0
         self._is_out = False  # whether the mouth shows a card wholly out
         self._draws: deque[int] = deque(maxlen=CARDS)  # when one came out, ms
@@ -105,6 +148,9 @@ class TableFit:
         if at < self._next_look_at:
             return
         self._next_look_at = at + LOOK_EVERY_MS
+        for slot, look in zip(Slot, shown, strict=False):
+            if _is_clear(look) and look.box is not None:
+                self._rests[slot].append(self._view.locate(look.box.quad)[0].centre)
         faces = [box for box in lying if box.kind is Kind.FACE]
         if faces:
             self._compare_mirrored(image, faces[-1])
@@ -116,6 +162,25 @@ class TableFit:
         beside = sum(is_outside(self._view, middle) for middle in middles)
         self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
         self._outside = min(max(self._outside, 0), 2 * OUTSIDE_LOOKS)
+
+    def drift(self) -> str | None:
+        """Return in words how far cards lie from where the table file has them, if too far."""
+        known = {slot: at for slot, at in self._rests.items() if len(at) >= LEAST_RESTS}
+        if len(known) < LEAST_SLOTS or len(self._sizes) < LEAST_BOXES:
+            return None
+        middles = np.array([self._view.slots[slot].mean(axis=0) for slot in known], np.float64)
+        lie = np.array([np.median(at, axis=0) for at in known.values()])
+        size, (x, y) = float(np.median(self._sizes)), np.median(lie - middles, axis=0).tolist()
+        turn, spread, place = _similarity(middles @ (1, 1j), lie @ (1, 1j))
+        off = abs(size - 1) / DRIFT_SHARE, abs(complex(x, y)) / DRIFT_MM, abs(turn) / DRIFT_DEGREES
+        if max(off) < 1:
+            return None
+        drift = Drift(size, spread, place.real, place.imag, turn)
+        numbers = ",".join(f"{value:.4g}" for value in drift)
+        return (
+            f"Cards look {size:.2f} times as large as the table file says and lie {x:.0f} mm to "
+            f"the right and {y:.0f} mm below: shoe-reader calibrate TABLE.toml --moved={numbers}"
+        )
 
     def _size(self, box: Detection) -> float:
         width, height = self._view.card_mm

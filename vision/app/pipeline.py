@@ -44,9 +44,13 @@ from vision.sight.following.places import PlaceWatch, TableBoxes, slot_corners, 
 from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
-from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.table_fit import TableFit
-from vision.sight.quality.view import ViewCheck, ViewLimits
+from vision.sight.quality.view import (
+    ReadingTrend,
+    ReadingTrendLimits,
+    ViewCheck,
+    ViewLimits,
+)
 from vision.sight.reading.faces import FaceReader, Limits
 
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]

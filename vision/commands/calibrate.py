@@ -72,19 +72,6 @@ def length(text: str) -> float:
     return value
 
 
-def drift(text: str) -> Drift:
-    """Read the five numbers of `CAMERA_MOVED`."""
-    try:
-        found = Drift(*map(float, text.split(",")))
-    except (TypeError, ValueError):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not five numbers; copy them from the alert, as 1.08,1.08,12,-4,0.5"
-        ) from None
-    if not (0.3 < found.size < 3 and 0.3 < found.spread < 3):
-        raise argparse.ArgumentTypeError(f"'{text}': no camera moves so far; measure it again")
-    return found
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `calibrate`."""
     add = parser.add_argument
@@ -101,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="true length of the printed line (100)")  # fmt: skip
     add("--no-lens", action="store_true", help="assume a lens without distortion")
     add("--empty", type=Path, metavar="PICTURE", help="a picture of the empty layout, to be kept")
-    add("--moved", type=drift, metavar="N,N,N,N,N",
+    add("--moved", type=float, nargs=len(Drift._fields), metavar="N",
         help="move the areas to where cards lie: the numbers of CAMERA_MOVED")  # fmt: skip
     add("--out", type=Path, metavar="F.toml", help="write here instead of over TABLE.toml")
     add("--yes", action="store_true", help="write over the table file without asking")
@@ -124,7 +111,7 @@ def run(args: argparse.Namespace) -> None:
         )
     if args.moved:
         file = TableFile(args.table)
-        file.change("view", _moved(load(args.table).view, args.moved))
+        file.change("view", _moved(load(args.table).view, Drift(*args.moved)))
         print(f"{args.table}: areas moved; the old file is kept as {file.write()}")
         return
     calibration = Calibration(

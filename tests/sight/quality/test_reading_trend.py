@@ -9,7 +9,7 @@ from vision.config.table import WatchSection
 from vision.game.cards import DECK
 from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard
 from vision.sight.detection.classifier import Look
-from vision.sight.quality.reading_trend import CARDS, LOOKS, ReadingTrend
+from vision.sight.quality.view import CARDS, LOOKS, ReadingTrend
 
 LIMITS = limits_of(WatchSection())[2]
 

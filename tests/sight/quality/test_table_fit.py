@@ -231,7 +231,7 @@ def test_drift_names_the_numbers_that_mend_it(drift: Drift) -> None:
     lay(fit, drift)
     words = fit.drift()
     assert words is not None
-    found = Drift(*map(float, words.rpartition("=")[2].split(",")))
+    found = Drift(*map(float, words.partition("--moved")[2].split()))
     assert found.size == pytest.approx(drift.size, rel=0.02)
     for slot in (Slot.PUNTO_1, Slot.BANCO_2):
         there = [each.moved(VIEW.slots[slot]) for each in (found, drift)]

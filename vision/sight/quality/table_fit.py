@@ -176,10 +176,10 @@ class TableFit:
         if max(off) < 1:
             return None
         drift = Drift(size, spread, place.real, place.imag, turn)
-        numbers = ",".join(f"{value:.4g}" for value in drift)
+        numbers = " ".join(f"{value:.4g}" for value in drift)
         return (
             f"Cards look {size:.2f} times as large as the table file says and lie {x:.0f} mm to "
-            f"the right and {y:.0f} mm below: shoe-reader calibrate TABLE.toml --moved={numbers}"
+            f"the right and {y:.0f} mm below: shoe-reader calibrate TABLE.toml --moved {numbers}"
         )
 
     def _size(self, box: Detection) -> float:

@@ -58,7 +58,7 @@ def test_container_installs_by_hash_and_runs_as_nobody_special() -> None:
     assert "HEALTHCHECK" in container
     compose = (DEPLOY / "compose.yaml").read_text("utf-8")
     services = re.split(r"\n  (?=[a-z]+:\n)", compose.split("services:")[1].split("\nvolumes:")[0])
-    assert len(services) == 3
+    assert len(services) == 4
     for service in services[1:]:
         assert "read_only: true" in service
         assert "cap_drop: [ALL]" in service

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from time import perf_counter
 
 from vision.access.users import load_users
 from vision.app.pipeline import models_of
+from vision.app.service import ETC, as_root_sees, installation, instance, lacking, removal
 from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import first_frame
 from vision.clock import time_sync
@@ -65,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
     parts: list[Part] = [_profile, _models, view, _camera, _log, _evidence, _broker]
     parts += [_store] if config.standby.servers else []
     parts += [_orders, _clock, _health]
+    if args.table.resolve().parent == Path("/", ETC):
+        config, parts = as_root_sees(config), [*parts, _service]
     codes = [_try(part, config) for part in ([_health] if args.health else parts)]
     return next(filter(None, codes), 0)
 
@@ -221,6 +225,13 @@ def _orders(config: TableConfig) -> Iterator[str]:
     yield f"{config.orders.users}: {len(users)} users, {desks} of them desks"
 
 
+def _service(config: TableConfig) -> Iterator[str]:
+    has_desk = bool(config.orders.users and config.desk.key)
+    if missing := [*lacking(config.table, Path("/"), has_desk=has_desk)]:
+        raise ConfigurationError("\n       ".join(missing))
+    yield f"{instance(config.table)} and the boards are enabled"
+
+
 def _clock(_config: TableConfig) -> Iterator[str]:
     state = time_sync()
     if state.synchronised:
@@ -279,3 +290,36 @@ def health_lines(figures: dict[str, float]) -> Iterator[str]:
         yield f"the test picture was misread {value['canary_failures']:g} times"
     if not value["connected"] or value["outbox"]:
         yield f"{value['outbox']:g} messages wait for the broker, for {value['outbox_age_s']:g} s"
+
+
+# --- install --------------------------------------------------------------------------------------
+
+
+def add_install_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `install`."""
+    add = parser.add_argument
+    add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files of this machine")
+    add("--remove", action="store_true", help="take the services away; tables, logs, keys stay")
+    add("--root", type=Path, default=Path("/"), metavar="DIR",
+        help="write below this folder, as for an image, and start nothing")  # fmt: skip
+    add("--yes", action="store_true", help="do it without asking")
+
+
+def install(args: argparse.Namespace) -> None:
+    """Show what would be done, ask, and do it."""
+    tables = {path: load(path) for path in args.table}
+    root = args.root.resolve()
+    make = removal(tables.values(), root) if args.remove else installation(tables, root)
+    steps = list(make)
+    print(*(f"- {step.words}" for step in steps), sep="\n")
+    if not args.yes and not (sys.stdin.isatty() and input("do all this? [y/N] ") in {"y", "yes"}):
+        print("nothing done (--yes: without asking)")
+        return
+    if root == Path("/") and os.geteuid():
+        raise ConfigurationError("install: services are made by root; run it with sudo")
+    for step in steps:
+        step.do()
+    print("done")
+    if not args.remove:
+        names = (config.table for config in tables.values())
+        print(*(f"shoe-reader check /{ETC}/{name}.toml looks at it" for name in names), sep="\n")

@@ -357,6 +357,19 @@ def test_table_without_broker_and_without_a_recording_is_refused(few: Path) -> N
     assert main(["accept", "open", str(few / "table.toml")]) == 2
 
 
+def test_nobody_who_may_answer_is_said_when_the_page_opens(
+    few: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The page would serve nobody; where somebody may, nothing is said."""
+    with served(*words(few)):
+        pass
+    assert "nobody may answer" not in capfd.readouterr().err
+    (few / "house" / "passwords.json").write_text("{}", "utf-8")
+    with served(*words(few)):
+        pass
+    assert "nobody may answer" in capfd.readouterr().err
+
+
 def test_plan_says_how_many_coups_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     """Before anybody deals, and what a number of coups can show."""
     assert main(["accept", "plan"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,9 @@ from tests.mqtt.mqtt_tools import free_port
 from vision.acceptance.answers import Dealt
 from vision.acceptance.coups import LogBook, ReadCoup, Terms
 from vision.acceptance.pictures import Film, Pictures
+from vision.acceptance.report import Report
+from vision.audit.continuity import audit_from
+from vision.audit.verify import Trust
 from vision.cli import main
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
@@ -75,6 +79,21 @@ def test_film_shows_a_coup_and_all_since_the_one_before(house: Path) -> None:
         "s1/1", "s1/2", "s1/3", "s1/end1"
     ]  # fmt: skip
     assert len(book.asked(Terms(0, 0.0))) == COUPS
+
+
+def test_clip_of_the_report_is_a_film_that_browsers_play(house: Path) -> None:
+    """H.264 in MP4, as long as that of the page; and the report names the film."""
+    book, shown = opened(house, "film.mp4")
+    coup = book.coups["s1/2"]
+    with av.open(io.BytesIO(shown.mp4(coup)), "r") as clip:
+        assert clip.streams.video[0].codec_context.name == "h264"
+        frames = len(list(clip.decode(video=0)))
+    assert frames == shown.clip(coup).count(b"00dc") // 2
+    found, _ = audit_from(book.path, None, Trust())
+    period = Report(book, found, Trust(), shown.films).period()
+    assert period[1:] == [
+        "shoes s1", f"film film.mp4, {period[0].partition(' to ')[0]} to {period[2][-20:]}"
+    ]  # fmt: skip
 
 
 def test_nobody_beyond_the_layout_is_shown(house: Path) -> None:

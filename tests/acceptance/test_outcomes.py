@@ -111,3 +111,15 @@ def test_incidents_are_counted(
     counts = judge(read(result, codes), read_answer(text))
     assert counts.incidents == Counter(incidents)
     assert counts.accused == accused
+
+
+def test_switched_card_whose_two_faces_were_reported_is_read_right() -> None:
+    """Where people say that it was switched too; the result with the other face is wrong."""
+    coup = read(SAID, {"SWITCH"})
+    two, three = Card.parse("2s"), Card.parse("3s")
+    coup.switched = {two: three, three: two}
+    switched = judge(coup, read_answer("Kc 3s / 5h 4h ! SWITCH"))
+    assert switched.cards == Counter(right=4)
+    assert switched.coups == Counter(wrong=1)
+    assert judge(coup, read_answer("Kc 3s / 5h 4h")).cards == Counter(right=3, wrong=1)
+    assert judge(coup, read_answer("Kc 4s / 5h 4h ! SWITCH")).cards == Counter(right=3, wrong=1)

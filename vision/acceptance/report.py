@@ -381,4 +381,4 @@ def _plain(value: object) -> str:
         return " | ".join(map(_plain, value))
     if isinstance(value, dict):
         return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
-    return "–" if value is None else str(value)
+    return "–" if value in (None, "") else str(value)

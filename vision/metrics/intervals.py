@@ -27,10 +27,11 @@ class Share(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        digits = decimals(100 * (self.high - self.low))
-        share = f" = {self.events / self.of:.{digits}%}" if self.of else ""
+        shown, digits = f"{self.events:,} of {self.of:,}", decimals(100 * (self.high - self.low))
+        if not self.of:
+            return shown
         interval = f"{self.low:.{digits}%} to {self.high:.{digits}%}"
-        return f"{self.events:,} of {self.of:,}{share}, {interval}"
+        return f"{shown} = {self.events / self.of:.{digits}%}, {interval}"
 
 
 def share(count: int, of: int, confidence: float = CONFIDENCE) -> Share:

@@ -131,6 +131,48 @@ def test_two_cards_that_leave_the_shoe_as_one_are_told(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
+def test_card_that_shows_at_the_mouth_while_the_one_before_lies_is_another(number: int) -> None:
+    """Of two that leave as one the second stays before the shoe: it is out before it is laid."""
+    play = Play()
+    play.deal(*NATURAL[:number])
+    play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
+    play.wait(0.3, Lip.WHOLLY, Lip.CLEAR)
+    held = (Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS, Lip.STAYS)
+    play.wait(0.6, *held, hand=False)
+    slot, points = NATURAL[number]
+    play.lying[int(slot)] = (2, points)
+    play.wait(1.5, *held, hand=False)
+    assert len(play.accounts.open[-1].cards) == number + 2
+    play.wait(0.3)
+    play.lay(*NATURAL[number + 1])
+    play.deal(*NATURAL[number + 2 :])
+    play.wait(1.0)
+    play.sweep()
+    account = play.decided()
+    assert account.layout == (P1, B1, P2, B2)
+    assert account.odds[TWO_OUT] > ALLEGED
+
+
+def test_draw_behind_a_card_that_is_held_at_the_mouth_accuses_nobody() -> None:
+    """The first card still shows before the shoe while a hand draws the next."""
+    play = Play()
+    play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
+    play.wait(0.3, Lip.WHOLLY, Lip.CLEAR)
+    play.wait(0.4, Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS)
+    play.wait(0.2, Lip.PARTLY, Lip.LINGERS)
+    play.wait(0.3, Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS)
+    play.wait(0.5)
+    for slot, points in NATURAL[:2]:
+        play.lay(slot, points)
+    play.deal(*NATURAL[2:])
+    play.wait(1.0)
+    play.sweep()
+    account = play.decided()
+    assert account.layout == (P1, B1, P2, B2)
+    assert all(odds < 1 for odds in account.odds.values())
+
+
+@pytest.mark.parametrize("number", [0, 1])
 def test_a_draw_that_the_mouth_misses_is_not_taken_for_two_at_once(number: int) -> None:
     """A hand was at the mouth between the two: nobody drew two cards as one."""
     play = Play()

@@ -97,6 +97,15 @@ def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     assert found[Lip.RETURNING] > found[Lip.EMERGING]
 
 
+@pytest.mark.parametrize(("shift", "lies"), [(1.2, True), (1.5, False)])
+def test_card_that_lies_before_the_shoe_is_at_rest(shift: float, *, lies: bool) -> None:
+    """What a hand holds and squeezes there moves, and is no second card that lies there."""
+    lip = LipEvidence(_table())
+    lip.take(_wholly(1.2), 0)
+    found = lip.take(_wholly(shift), 100)
+    assert bool(found[Lip.STAYS] == found[Lip.WHOLLY]) is lies
+
+
 def test_edge_that_is_hardly_seen_says_little_of_its_way() -> None:
     """The way of an edge counts as far as the network sees a card partly out."""
     told = []

@@ -27,9 +27,10 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.rules import Dealing, Rules
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Kind
-from vision.sight.following.follower import Follower, Resumed, Sight
+from vision.sight.following.decisions import Account, Allegations, SaidCard
+from vision.sight.following.follower import Follower, Resumed, Sight, _Told
 from vision.sight.following.places import LEAST_SCORE, PlaceWatch
-from vision.sight.following.world import BACK, HAND, World
+from vision.sight.following.world import BACK, GONE, HAND, World
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.faces import FaceReader, Limits
 
@@ -218,6 +219,29 @@ def test_nothing_is_alleged_of_what_happened_while_nothing_was_seen() -> None:
         assert table.alleged() == set()
         last = [event for event in table.said if isinstance(event, CoupSeen)][-1]
         assert [str(card.card) for card in last.cards] == [str(card) for card in SIX]
+
+
+@pytest.mark.parametrize("unseen", [None, "before", "now"])
+def test_early_deal_is_alleged_only_where_both_coups_were_seen(unseen: str | None) -> None:
+    """A card drawn over lying hands is; where a part of either coup was not seen, nobody is."""
+    table = desk()
+    for card, slot in zip(NATURAL, Slot, strict=False):
+        table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, card), PLACES[slot]))
+    table.play(table.stage.wait(1000))
+    before = table.follower.accounts.open[-1]
+    now = Account(2, [SaidCard(table.stage.frame_number * 1000 // FPS)])
+    for lay in before.cards:
+        lay.place = GONE + int(lay.slot or 0)
+    for account, name in ((before, "before"), (now, "now")):
+        account.blind = unseen == name
+    table.follower.accounts.open = [before, now]
+    table.follower._told[2] = _Told(5, Allegations(50))
+    values = np.zeros((3, 6))
+    values[2] = 3.0
+    for _ in range(4):
+        table.follower._note_early(now.cards[0].out_at, values)
+    codes = {each.code for each in table.follower._told[2].alleged.told(5)}
+    assert codes == (set() if unseen else {"EARLY_DEAL"})
 
 
 def test_restart_goes_on_with_the_coup_of_the_log() -> None:

@@ -54,6 +54,7 @@ ACTIONS: dict[str, Action] = {
     "edge back": _awaited(NEXT),  # a hand lets the edge go
     "leave": _free(MOVING),  # the card leaves the mouth's picture; nobody waits there
     "linger": _free(NEXT * UNUSUAL),  # it is held or turned before the shoe
+    "stay": _free(NEXT),  # of two that are out, one lies there while the other is laid
     "go on": _free(NEXT),  # it is carried on
     "push back": _free(AT_TIMES, DEPARTURE),  # from the lip; from further away
     "cut": _free(1 / 1800),  # the cut card, once a shoe (half an hour at least), by a hand seen

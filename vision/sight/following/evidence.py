@@ -58,6 +58,9 @@ ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # each for some 0.2 s. If it changed never, a second draw would be taken for it; if it did in each
 # picture, it would seem to be pushed back and drawn anew.
 LINGERS = math.log(1 / 2) * MOUTH_MS / 200
+# How much less likely, ln, a card that lies before the shoe is in a picture in which an edge moves:
+# what a hand holds there moves. At 0, a card that is squeezed near the shoe is a second one.
+STIRS = math.log(1 / 20)
 # From this probability on the lip shows the cut card, or a card that is out: four cut cards on film
 # came to 0.82 to 0.999, nothing else on seven films to 0.2.
 CUT = 0.7
@@ -125,6 +128,11 @@ class EdgeWatch:
         way = 1 + (moved > MOVED) - (moved < -MOVED)
         return way * (len(REACHES) + 1) + sum(shift >= end for end in REACHES)
 
+    @staticmethod
+    def rests(symbol: int) -> bool:
+        """Whether the edge of that symbol moves neither way."""
+        return symbol // (len(REACHES) + 1) == 1
+
 
 class LipEvidence:
     """Turns the values of the mouth's network into likelihoods of the states of the lip."""
@@ -140,7 +148,7 @@ class LipEvidence:
         self.hand = 1.0  # how likely (0 to 1) a hand was at the mouth in the picture taken last
 
     def take(self, values: Sequence[float] | NDArray[np.floating], at: int) -> Values:
-        """Return the log-likelihood of each `Lip` (9) of a picture taken at a time, ms."""
+        """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms."""
         logits = np.asarray(values, np.float64)
         factor, offset = HAND_LINE
         self.hand = float(1 / (1 + np.exp(-factor * logits[8] - offset)))
@@ -161,6 +169,7 @@ class LipEvidence:
             rest,
             max(partly, wholly) + cut,
             max(partly, wholly) + LINGERS,
+            wholly + (0.0 if self._edge.rests(edge) else STIRS),
         ])  # fmt: skip
         return found * (elapsed / MOUTH_MS)
 

@@ -60,9 +60,10 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.EMERGING: (("slide", Lip.PARTLY), ("edge back", Lip.REST)),
     Lip.PARTLY: (("edge back", Lip.REST),),
     Lip.WHOLLY: (("step", Lip.CLEAR),),
-    Lip.CLEAR: (("leave", Lip.REST), ("linger", Lip.LINGERS)),
+    Lip.CLEAR: (("leave", Lip.REST), ("linger", Lip.LINGERS), ("stay", Lip.STAYS)),
     # The next card may have come half out meanwhile.
     Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
+    Lip.STAYS: (("go on", Lip.REST),),
     Lip.RETURNING: (("step", Lip.INSIDE),),
     Lip.INSIDE: (("go on", Lip.REST),),
 }
@@ -73,8 +74,10 @@ _BURN_STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.PARTLY: (("edge back", Lip.REST), ("out", Lip.WHOLLY)),
     Lip.WHOLLY: (("step", Lip.CLEAR),),
 }
-# How usual it is (0 to 1) that a card is laid while one shows at the lip: one that is held before
-# the shoe lies nowhere, and hides no draw once it is laid.
+# How many cards out it takes that one is held, or lies, before the shoe.
+_HELD = {Lip.LINGERS: 1, Lip.STAYS: 2}
+# How usual it is (0 to 1) that the only card out is laid while one shows at the lip: one that is
+# held before the shoe lies nowhere. So what stays there while a card is laid is another card.
 _LAYS = {Lip.WHOLLY: LESS_USUAL, Lip.CLEAR: LESS_USUAL, Lip.LINGERS: 0.0}
 
 
@@ -105,7 +108,10 @@ class Procedure(StateSpace):
             if state.burning:
                 found = list(_lip_moves_of_burn(cards, lip, self._least_burned))
             else:
+                in_hand = sum(place == HAND for place, _, _ in cards)
                 lays = _LAYS.get(lip, 1.0)
+                if lip is Lip.STAYS:
+                    lays = float(in_hand > 1)
                 drawn = lip in {Lip.EMERGING, Lip.PARTLY}
                 found = [
                     *self._at_lip(cards, lip, codes),
@@ -185,8 +191,10 @@ class Procedure(StateSpace):
     def _at_lip(self, cards: Cards, lip: Lip, codes: Codes) -> Iterator[Move]:
         hand = [i for i, card in enumerate(cards) if card[0] == HAND]
         for name, to in _STEPS[lip]:
-            if hand or to is not Lip.LINGERS:
-                yield replace(_move(name, cards, to, codes), by_hand=to is Lip.CUT)
+            if len(hand) >= _HELD.get(to, 0):
+                # A hand draws: the cut card too, and what comes behind a card that lingers.
+                by_hand = to is Lip.CUT or (lip, to) == (Lip.LINGERS, Lip.PARTLY)
+                yield replace(_move(name, cards, to, codes), by_hand=by_hand)
         if lip is Lip.REST:
             rate = self._edge_rate(cards, codes)
             yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)

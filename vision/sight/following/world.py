@@ -56,6 +56,7 @@ class Lip(IntEnum):
     INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
     CUT = 7  # the cut card is out, or comes
     LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
+    STAYS = 9  # of two that are out, one lies there at rest while the other is laid
 
 
 @dataclass(slots=True, eq=False)
@@ -329,7 +330,7 @@ class Decoder:
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
-        `lip` (9) are log-likelihoods; `shown` is what the slots show, where they were looked at.
+        `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
         Pictures that follow quickly are taken together. `hand` (0 to 1): how likely one is at the
         mouth. Until `still_at` (ms) nothing moved on the table: no hand drew a card meanwhile, and
         one thing at most happened, however long that was.

@@ -113,9 +113,11 @@ def instance(name: str) -> str:
 
 
 def as_root_sees(config: TableConfig) -> TableConfig:
-    """Return the settings with the key where root keeps it, which only the service has as its."""
+    """Return the settings of a service that runs: its key where root has it, its own broker up."""
     log = config.log.model_copy(update={"signing_key": f"/{ETC}/{config.table}.key"})
-    return config.model_copy(update={"log": log})
+    kind = "external" if config.broker.kind == "embedded" else config.broker.kind
+    broker = config.broker.model_copy(update={"kind": kind})
+    return config.model_copy(update={"log": log, "broker": broker})
 
 
 def lacking(name: str, root: Path, *, has_desk: bool) -> Iterator[str]:

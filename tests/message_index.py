@@ -120,9 +120,9 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the bound is not a probability",
         "give one, for example --bound 1e-5",
     ),
-    "calibrate: give the table file": (
-        "not enough was given to begin",
-        "give what the message names, or print the sheet first with --sheet F.pdf",
+    "give pictures of the laid cards or --source, not both": (
+        "two ways to measure were asked for",
+        "give one of them",
     ),
     "cannot be read as a profile": (
         "the profile file is missing, not text, or not readable by this user",

@@ -1,15 +1,15 @@
-"""How exact the calibration is: `python -m models.evaluate.calibration`.
+"""How exact the measuring by laid cards is: `python -m models.evaluate.calibration`.
 
-Simulated cameras of every tilt, with and without a bent lens, over tables never trained on; the
-error is that of the slots' middles. Also how exactly a moved camera is measured, and how often one
-is reported that has not moved.
+Simulated cameras that see 600 to 2,000 mm of a table, of every tilt, with four lenses, over tables
+never trained on. Also cards laid badly, and how exactly a moved camera is measured.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import cast
 
 import cv2
@@ -20,142 +20,190 @@ from datasets.dealing.film import Shot
 from datasets.dealing.film_settings import look_for
 from datasets.dealing.scenario import Scenario
 from datasets.dealing.simulate import rehearse
-from datasets.dealing.stage import Stage, set_stage
 from datasets.dealing.table_places import PLACES, SLOTS, Camera, Layout
-from datasets.faces.registry import back_names, load_back
-from datasets.render.paint import Image, lay, pyramid
+from datasets.faces.registry import deck_names
+from datasets.render.paint import Image
+from models.evaluate.laid_cards import (
+    Pose,
+    Style,
+    camera_over,
+    laid_by_hand,
+    layout_for,
+    places_of,
+    seen,
+    table,
+)
+from vision.config.errors import implausible
 from vision.game.events import Slot
-from vision.setup.calibration.from_sheet import SIZE_MM, NotSeenError, board, find
-from vision.setup.calibration.solver import Thing, fit, rigid
-from vision.sight.geometry.plane import Homography, Lens, TableView
+from vision.inference.load import for_pictures
+from vision.setup.calibration.cards import SIZES, LaidCards, measure
+from vision.sight.geometry.plane import Homography, TableView
 from vision.sight.quality.camera_position import ReferenceLayout
 
-# A usual camera: picture size and focal length, px.
+# A usual camera.
 SIZE = (1920, 1080)
-FOCAL_PX = 1.3 * SIZE[0]
 TABLES = ("jade", "plum", "slate")
-# Degrees from straight down, and first distortion factors of lenses.
-TILTS = (0.0, 12.0, 24.0, 35.0)
-K1 = (-0.25, 0.0, 0.1)
-# Pictures of the sheet, and how exactly a person points (standard deviation).
-SHEETS, CLICK_PX = 6, 1.0
-# White about the printed board, and how finely the sheet is drawn.
-MARGIN_MM, SHEET_PX_PER_MM = 15, 8
+# Millimetres of table in sight; degrees from straight down; focal lengths in widths, and their k1.
+WIDE_MM = (600.0, 800.0, 1000.0, 1300.0, 1600.0, 2000.0)
+TILTS = (0.0, 15.0, 28.0, 40.0)
+LENSES = ((1.3, 0.0), (1.3, -0.25), (0.8, -0.15), (1.3, 0.1))
+# Saved areas are wrong where one lies farther off than this, mm, or the scale by this share: a card
+# laid in its slot would count to another, and beyond such a scale nothing is read.
+WRONG_MM, WRONG_SCALE = 25.0, 0.1
 # How far the camera is pushed, and from where on a warning is false when it was not.
 MOVES_MM = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0)
 ALARM_MM = 3.0
-# Middles of the slots and corners of the field's clicked points, mm.
-MIDDLES = np.array([PLACES[name][:2] for name in SLOTS])
 CORNERS = np.array([[60.0, 50.0], [1140.0, 50.0], [1140.0, 630.0], [60.0, 630.0]])
 
 Vector = NDArray[np.float64]
+Laid = dict[str, Pose]
+Spoil = Callable[[Laid], tuple[Laid, Laid]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scene:
-    """One camera over one table, its true plane, and how its lens bends a picture."""
-
-    stage: Stage
-    plane: Homography
-    maps: tuple[NDArray[np.float32], NDArray[np.float32]] | None
-
-    def seen(self, image: Image, rng: np.random.Generator) -> Image:
-        """Return a picture as the camera gives it: bent, a little soft, noisy."""
-        if self.maps is not None:
-            image = cv2.remap(image, *self.maps, cv2.INTER_CUBIC)
-        soft = cv2.GaussianBlur(image, (0, 0), 0.6).astype(np.float32)
-        noisy = soft + rng.standard_normal(image.shape, np.float32) * 2.5
-        return np.clip(noisy, 0, 255).astype(np.uint8)
-
-
-def scene(table: str, tilt: float, k1: float) -> Scene:
-    """Return a camera that leans back `tilt` degrees, its lens bent by `k1` (focal 1.3 widths)."""
-    camera = Camera(SIZE, tilt)
-    back = pyramid(load_back(back_names("test")[0]))
-    stage = set_stage(np.random.default_rng(3), camera, table, back)
-    straight = camera.project(CORNERS)
-    if k1 == 0:
-        return Scene(stage, Homography.fit(straight, CORNERS), None)
-    lens = Lens(FOCAL_PX, (SIZE[0] / 2, SIZE[1] / 2), k1)
-    plane = Homography.fit(lens.bend(straight), CORNERS, lens)
-    x, y = np.meshgrid(np.arange(SIZE[0]) + 0.5, np.arange(SIZE[1]) + 0.5)
-    there = lens.straighten(np.stack([x, y], axis=-1)) - np.float32(0.5)
-    maps = np.ascontiguousarray(there[:, :, 0]), np.ascontiguousarray(there[:, :, 1])
-    return Scene(stage, plane, maps)
-
-
-def _ink(px_per_mm: int) -> NDArray[np.bool_]:
-    """Return where the sheet is black, without its margin, at so many pixels a millimetre."""
-    black = np.asarray(board().generateImage(SIZE_MM)) < 128
-    return black.repeat(px_per_mm, axis=0).repeat(px_per_mm, axis=1)
-
-
-def paper() -> tuple[Image, ...]:
-    """Return the printed sheet with its margin as a pyramid."""
-    scale, margin = SHEET_PX_PER_MM, MARGIN_MM
-    width, height = ((side + 2 * margin) * scale for side in SIZE_MM)
-    image = np.full((height, width, 4), 255, np.uint8)
-    image[margin * scale : -margin * scale, margin * scale : -margin * scale, :3][_ink(scale)] = 20
-    return pyramid(image, smallest=64)
-
-
-def sheet_things(where: Scene, sheet: Sequence[Image], rng: np.random.Generator) -> list[Thing]:
-    """Return the sheet as found at several places of the table."""
-    half = np.array(SIZE_MM) / 2 + MARGIN_MM
-    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
-    things = []
-    for _ in range(SHEETS):
-        turn = rng.uniform(0, 2 * np.pi)
-        spin = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-        spots = corners @ spin + rng.uniform([220, 190], [980, 470])
-        image = where.stage.bare.copy()
-        lay(image, sheet, where.stage.camera.project(spots))
-        try:
-            things.append(find(where.seen(image, rng)))
-        except NotSeenError as error:
-            print(f"  a sheet was not found: {error}")
-    return things
-
-
-def off_mm(found: Homography, where: Scene, *, framed: bool = False) -> Vector:
-    """Return how far off each slot is, mm; laid on the true frame unless it has it."""
-    seen = found.to_mm(where.plane.to_px(MIDDLES)).astype(np.float64)
-    placed = seen if framed else rigid(seen, MIDDLES).apply(seen)
-    return np.asarray(np.linalg.norm(placed - MIDDLES, axis=1), np.float64)
-
-
-def methods(where: Scene, rng: np.random.Generator) -> dict[str, Vector]:
-    """Return the error of every method at the slots, without and with the lens modelled."""
-    sheets = sheet_things(where, paper(), rng)
-    clicks = where.plane.to_px(CORNERS) + rng.normal(0, CLICK_PX, (4, 2))
-    best = fit(sheets, SIZE)
+def off_of(found: LaidCards, plane: Homography, layout: Layout) -> dict[str, float]:
+    """Return how far off each kind of area is, mm, and the scale, per cent, from the truth."""
+    assert found.view is not None  # noqa: S101
+    to_mm, true = found.view.homography, places_of(layout)
+    middles = {
+        name: plane.to_mm(to_mm.to_px(area.mean(axis=0))) for name, area in found.view.areas.items()
+    }
+    away = {name: float(np.hypot(*(at - true[name][:2]))) for name, at in middles.items()}
+    ends = np.array([true["PUNTO_2"][:2], true["BANCO_2"][:2]])
+    here = to_mm.to_mm(plane.to_px(ends))
+    scale = np.hypot(*(here[1] - here[0])) / np.hypot(*(ends[1] - ends[0]))
+    slots = max(off for name, off in away.items() if name in SLOTS)
     return {
-        "sheet, no lens": off_mm(fit(sheets, SIZE, lenses=0).plane, where),
-        "sheet": off_mm(best.plane, where),
-        "points, no lens": off_mm(Homography.fit(clicks, CORNERS), where, framed=True),
-        "points": off_mm(Homography.fit(clicks, CORNERS, best.plane.lens), where, framed=True),
+        "scale, %": abs(float(scale) - 1) * 100,
+        "slots, mm": slots,
+        "mouth, mm": away["MOUTH"],
+        "discard, mm": away.get("DISCARD", 0.0),
     }
 
 
-def exactness() -> None:
-    """Print the table of errors, a row for each camera and one for all."""
-    rng = np.random.default_rng(7)
-    total: dict[str, list[Vector]] = {}
-    for i, (tilt, k1) in enumerate((tilt, k1) for k1 in K1 for tilt in TILTS):
-        table = TABLES[i % len(TABLES)]
-        found = methods(scene(table, tilt, k1), rng)
-        if not total:
-            print("| table | tilt | k1 |", " | ".join(found), "|")
-            print("|---" * (3 + len(found)) + "|")
-        print(f"| {table} | {tilt:.0f}° | {k1:g} |", " | ".join(map(_words, found.values())), "|",
-              flush=True)  # fmt: skip
-        for name, off in found.items():
-            total.setdefault(name, []).append(off)
-    print("| all | | |", " | ".join(_words(np.concatenate(off)) for off in total.values()), "|")
+def cards(rounds: int) -> None:
+    """Print how exact cards laid well are, and what becomes of cards laid badly."""
+    models, rng = for_pictures(threads=1), np.random.default_rng(7)
+    off: dict[str, list[float]] = defaultdict(list)
+    refused: Counter[str] = Counter()
+    for number, (wide, tilt) in enumerate(rounds * list(product(WIDE_MM, TILTS))):
+        lens = LENSES[(number + number // len(TILTS)) % len(LENSES)]
+        layout = layout_for(rng, wide)
+        style, plane = _style(rng, number), _camera(rng, wide, tilt, lens)
+        shown = seen(table(rng, style, layout, laid_by_hand(rng, layout)).image, plane, SIZE, rng)
+        found = measure(models, [shown])
+        name = f"{wide:.0f} mm, {tilt:.0f} degrees, lens {lens}, {style.deck}"
+        if found.faults:
+            refused[found.faults[0].partition(":")[0]] += 1
+            print(f"  refused: {name}: {found.faults[0]}", flush=True)
+            continue
+        result = off_of(found, plane, layout)
+        _warn(name, result, found)
+        for key, value in result.items():
+            off[key].append(value)
+    measured = len(off["scale, %"])
+    print(f"\n{measured} of {measured + refused.total()} tables measured from one picture")
+    print("\n| off the truth | median | 95 % | worst |\n|---|---|---|---|")
+    for key, values in off.items():
+        middle, most = np.percentile(values, (50, 95))
+        print(f"| {key} | {middle:.1f} | {most:.1f} | {max(values):.1f} |")
 
 
-def _words(off: Vector) -> str:
-    return f"{off.mean():.2f} / {off.max():.2f}"
+def _style(rng: np.random.Generator, number: int) -> Style:
+    decks = deck_names("test")
+    sizes = list(SIZES.values())
+    deck = decks[int(rng.integers(len(decks)))]
+    return Style(TABLES[number % len(TABLES)], deck, sizes[int(rng.random() < 0.25)])
+
+
+def _camera(
+    rng: np.random.Generator, wide: float, tilt: float, lens: tuple[float, float]
+) -> Homography:
+    """Return a camera that may hang from either side, and askew."""
+    # What leans back sees the near side smaller: it hangs so far that all is in sight.
+    room = 1.04 + 0.5 * np.sin(np.radians(tilt))
+    turn = float(rng.choice([0.0, 180.0]) + rng.normal(0, 3))
+    return camera_over(SIZE, wide * room, tilt, turn, lens)
+
+
+def _warn(name: str, result: dict[str, float], found: LaidCards) -> bool:
+    """Say it where what would be saved is wrong; return whether it is."""
+    wrong = result["scale, %"] > 100 * WRONG_SCALE or any(
+        value > WRONG_MM for key, value in result.items() if key.endswith("mm")
+    )
+    if wrong:
+        print(f"  WRONG: {name}: {result}", flush=True)
+    for area, words in implausible(found.view) if found.view else ():
+        print(f"  implausible: {name}: {area} {words}", flush=True)
+    return wrong
+
+
+# --- cards laid badly -----------------------------------------------------------------------------
+
+
+def _turned(laid: Laid) -> tuple[Laid, Laid]:
+    x, y, turn = laid["PUNTO_2"]
+    return {**laid, "PUNTO_2": (x, y, turn + 20.0)}, {}
+
+
+def _overlapping(laid: Laid) -> tuple[Laid, Laid]:
+    (x, y, _), (x2, y2, turn) = laid["BANCO_1"], laid["BANCO_2"]
+    return {**laid, "BANCO_2": (x + 0.45 * (x2 - x), y + 0.45 * (y2 - y), turn)}, {}
+
+
+def _missing(laid: Laid) -> tuple[Laid, Laid]:
+    return {name: pose for name, pose in laid.items() if name != "BANCO_1"}, {}
+
+
+def _stray(laid: Laid) -> tuple[Laid, Laid]:
+    x, y, turn = laid["BANCO_1"]
+    return laid, {"9d": (x, y + 115.0, turn + 30.0)}
+
+
+def _double(laid: Laid) -> tuple[Laid, Laid]:
+    x, y, turn = laid["BANCO_1"]
+    return laid, {"2s": (x, y + 115.0, turn + 30.0)}
+
+
+def _swapped(one: str, two: str) -> Spoil:
+    return lambda laid: ({**laid, one: laid[two], two: laid[one]}, {})
+
+
+BAD: dict[str, Spoil] = {
+    "turned by 20 degrees": _turned,
+    "overlapping": _overlapping,
+    "one missing": _missing,
+    "a stray card": _stray,
+    "one twice": _double,
+    "hands exchanged in part": _swapped("PUNTO_1", "BANCO_1"),
+    "second and third exchanged": _swapped("BANCO_2", "BANCO_3"),
+    "kings exchanged": _swapped("MOUTH", "DISCARD"),
+}
+
+
+def bad(rounds: int) -> None:
+    """Print what becomes of cards laid badly: refused, saved rightly all the same, saved wrong."""
+    models, rng = for_pictures(threads=1), np.random.default_rng(8)
+    print("\n| laid badly | pictures | refused | saved right | saved wrong | says first |")
+    print("|---|---|---|---|---|---|")
+    for name, spoil in BAD.items():
+        came: Counter[str] = Counter()
+        said: Counter[str] = Counter()
+        for number in range(6 * rounds):
+            wide = WIDE_MM[number % len(WIDE_MM)]
+            layout, style = layout_for(rng, wide), _style(rng, number)
+            plane = _camera(rng, wide, TILTS[number % 3], LENSES[number % len(LENSES)])
+            laid, others = spoil(laid_by_hand(rng, layout))
+            found = measure(
+                models, [seen(table(rng, style, layout, laid, others).image, plane, SIZE, rng)]
+            )
+            if found.faults:
+                came["refused"] += 1
+                said[found.faults[0]] += 1
+                continue
+            came["wrong" if _warn(name, off_of(found, plane, layout), found) else "right"] += 1
+        first = said.most_common(1)[0][0] if said else "-"
+        print(f"| {name} | {came.total()} | {came['refused']} | {came['right']} | "
+              f"{came['wrong']} | {first} |", flush=True)  # fmt: skip
 
 
 def shifts() -> None:
@@ -164,13 +212,13 @@ def shifts() -> None:
     rng = np.random.default_rng(11)
     errors: dict[float, list[float]] = {mm: [] for mm in MOVES_MM}
     silent = false = 0
-    for seed, table in enumerate(TABLES, start=41):
+    for seed, cloth in enumerate(TABLES, start=41):
         camera = Camera(SIZE, 12.0)
         plane = Homography.fit(camera.project(CORNERS), CORNERS)
         view = TableView(plane, slots, Layout().mouth_polygon().astype(np.float32))
-        look = look_for("test", seed, camera, table=table)
+        look = look_for("test", seed, camera, table=cloth)
         layout = ReferenceLayout(Shot(look).stage.bare, view)
-        for image in _frames(seed, table):
+        for image in _frames(seed, cloth):
             for mm in MOVES_MM:
                 moved, way = _pushed(image, mm, plane, rng)
                 found = layout.shift(moved)
@@ -209,7 +257,7 @@ def _pushed(
     turn[1, 2] += np.sin(way) * mm * SIZE[0] / 1200
     moved = cv2.warpAffine(image, turn, SIZE, borderMode=cv2.BORDER_REPLICATE)
     light = rng.uniform(0.6, 1.15)
-    middles = {Slot[name]: Layout().slot_polygon(name).mean(axis=0) for name in SLOTS}
+    middles = {Slot[name]: np.array(PLACES[name][:2]) for name in SLOTS}
     there = {
         slot: plane.to_mm(plane.to_px(at) @ turn[:, :2].T + turn[:, 2]) - at
         for slot, at in middles.items()
@@ -219,13 +267,18 @@ def _pushed(
 
 def main() -> None:
     """Print what is asked for: by default everything."""
-    parts: dict[str, Callable[[], None]] = {"exactness": exactness, "shifts": shifts}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", nargs="?", choices=list(parts), help="only this (default: all)")
-    wanted = parser.parse_args().part
-    for name, part in parts.items():
-        if wanted in {None, name}:
-            part()
+    parts = ("cards", "bad", "shifts")
+    parser.add_argument("part", nargs="?", choices=parts, help="only this (default: all)")
+    words = "tables of each kind (%(default)s)"
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help=words)
+    args = parser.parse_args()
+    if args.part in {None, "cards"}:
+        cards(args.rounds)
+    if args.part in {None, "bad"}:
+        bad(args.rounds)
+    if args.part in {None, "shifts"}:
+        shifts()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,14 +14,12 @@ import pytest
 
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
+from tests.setup.calibration.laid import good, measuring
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.commands.printing.drawn_film import live_drawing
-from vision.config.editor import TableFile
 from vision.config.table import load
-from vision.game.events import Slot
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.setup.calibration.places import template
 
 API = "api/setup/7/"
 
@@ -57,9 +56,11 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
         with (
             reader.beating(),
             Boards(
-                [served], address_of(served), {"7": TableEditor(served, file, live_drawing)}
+                [served],
+                address_of(served),
+                {"7": TableEditor(served, file, live_drawing, measuring())},
             ) as boards,
-            httpx.Client(base_url=boards.server.url, timeout=30) as client,
+            httpx.Client(base_url=boards.server.url, timeout=300) as client,
         ):
             answer = client.post("login", json={"name": "Di", "password": PASSWORD})
             client.headers["X-Shoe-Reader"] = answer.json()["csrf"]
@@ -117,33 +118,6 @@ def test_live_picture_shows_the_layout_alone_and_is_recorded(workshop: Workshop)
     assert workshop.facts("live_view_seen") == [("Di", "picture live", "")]
 
 
-def test_template_is_dragged_by_its_corners_and_then_is_one_no_more(workshop: Workshop) -> None:
-    """The corners are the plane: areas keep their millimetres, and all of the camera is seen."""
-    file = TableFile(workshop.file)
-    file.change("view", {"layout": None, "lens": None, **template((1920, 1080))})
-    file.write()
-    image = cv2.imdecode(
-        np.frombuffer(workshop.client.get(f"{API}picture/live").content, np.uint8), 0
-    )
-    assert image is not None
-    assert image.min() > 180
-    before = load(workshop.file).view
-    saved = workshop.client.get(f"{API}places").json()
-    corners = [[x + 40, y - 90] for x, y in saved["places"]["LAYOUT"]]
-    moved = {
-        "LAYOUT": corners,
-        "PUNTO_1": [[x + 40, y - 90] for x, y in saved["places"]["PUNTO_1"]],
-    }
-    body = {"version": saved["version"], "places": moved}
-    assert workshop.client.post(f"{API}places", json=body).status_code == 200
-    after = load(workshop.file).view
-    assert not after.template
-    # Two corners lie above the picture, where no point of a table file may be.
-    assert np.allclose(after.plane().to_px(before.table_mm), corners, atol=0.2)
-    assert np.allclose(after.slots_mm[Slot.PUNTO_1], before.slots_mm[Slot.PUNTO_1], atol=0.2)
-    assert "LAYOUT" not in workshop.client.get(f"{API}places").json()["places"]
-
-
 def test_house_rules_are_chosen_on_the_page(workshop: Workshop) -> None:
     """Which sheet, how it is dealt and what guests are shown: written, recorded, read back."""
     rules = workshop.client.get(f"{API}house").json()
@@ -169,3 +143,45 @@ def test_house_rules_that_cannot_be_are_refused(workshop: Workshop) -> None:
     assert answer.status_code == 400
     assert "greatest: is 5, less than least" in answer.json()["why"]
     assert sha256(workshop.file) == before
+
+
+def test_table_is_measured_by_the_cards_that_lie_on_it(workshop: Workshop) -> None:
+    """What is wrong is said; at rest and right it is saved, with a picture of the bare layout."""
+    text = workshop.file.read_text("utf-8")
+    without = re.sub(r"\n\[view\].*?(?=\n\[(?!view))", "\n", text, flags=re.DOTALL)
+    workshop.file.write_text(re.sub(r"(?m)^layout = .*\n", "", without), "utf-8")
+    client, picture = workshop.client, workshop.file.parent / "pictures" / "1.jpg"
+    assert client.get(f"{API}places").json()["places"] == {}
+    assert [one["name"] for one in client.get(f"{API}gauges").json()] == ["light", "focus"]
+    found = client.get(f"{API}cards").json()
+    assert (found["seen"], found["places"]) == ({}, {})
+    assert "the ace of spades is not seen: lay it on Punto's first place" in found["faults"][0]
+    assert client.post(f"{API}cards", json={}).status_code == 400
+    cv2.imwrite(str(picture), cv2.resize(good(), (1920, 1080), interpolation=cv2.INTER_CUBIC))
+
+    def lies_right() -> bool:
+        found = client.get(f"{API}cards").json()
+        return found["faults"] == [] and found["at_rest"]
+
+    wait_for(lies_right, seconds=600)
+    assert client.post(f"{API}cards", json={}).status_code == 200
+    view = load(workshop.file).view
+    assert Path(view.layout).exists()
+    assert view.card_mm == (63.0, 88.0)
+    assert len(client.get(f"{API}places").json()["places"]) == 8
+    assert client.get(f"{API}picture/kept").status_code == 200
+    wait_for(lambda: workshop.facts("table_file_changed"))
+
+
+def test_areas_that_cannot_be_right_are_refused(workshop: Workshop) -> None:
+    """A slot on another, or far larger than a card, is not saved; the words name it."""
+    places = workshop.client.get(f"{API}places").json()
+    before = workshop.file.read_bytes()
+    for moved, words in (
+        ({"PUNTO_2": places["places"]["PUNTO_1"]}, "lies on"),
+        ({"PUNTO_1": [[x * 1.6, y] for x, y in places["places"]["PUNTO_1"]]}, "a card is 63 x 88"),
+    ):
+        body = {"version": places["version"], "places": moved}
+        answer = workshop.client.post(f"{API}places", json=body)
+        assert (answer.status_code, words in answer.json()["why"]) == (400, True), answer.text
+    assert workshop.file.read_bytes() == before

@@ -1,7 +1,7 @@
 """Walk the installer's way from an empty folder to the first coup, and take its pictures.
 
-`python -m tests.browser.first_hour [OUT] [--program P]`: a drawn film is the camera; on it the
-printed sheet is moved to ten positions, and before the first coup the demo's film takes its place.
+`python -m tests.browser.first_hour [OUT] [--program P]`: a drawn film is the camera; on it eight
+cards lie to measure the table, and before the first coup the demo's film takes its place.
 P is the `shoe-reader` of the environment to be tried. Minutes of each step are printed.
 """
 
@@ -27,18 +27,15 @@ import cv2
 import numpy as np
 from playwright.sync_api import sync_playwright
 
+from datasets.dealing.table_places import Layout
+from models.evaluate.laid_cards import laid_on
 from tests.browser.conftest import CHROMIUM
 from tests.browser.screens import ROOT
-from tests.setup.calibration.sheets import PAPER_MM, printed
 from vision.config.table import load
-from vision.sight.geometry.plane import Homography, Pose, card_rectangle
 
 OUT = ROOT / "deploy" / "img"
 FILM = ROOT / "datasets" / "dealing" / "ready"
-# Where the sheet lies, mm and degrees; each for so many frames, and then the table is empty.
-PLACES = [(x, y, 25 * i) for i, (x, y) in enumerate(
-    (x, y) for y in (210, 440) for x in (240, 420, 600, 780, 960))]  # fmt: skip
-LIES, LIFTED = 12, 3
+FRAMES = 150  # of the film on which the cards lie still
 SIZE = {"width": 1600, "height": 960}
 WAIT_MS = 400_000  # for a command on a busy machine
 MOST_PX = 1200  # width of a picture
@@ -46,31 +43,18 @@ QUALITY = 72  # of the JPEGs: print and letters stay sharp
 
 
 def film(path: Path) -> Any:
-    """Write a film of the sheet at ten places of an empty table; return the empty table."""
+    """Write a film of the demo's table with the eight cards laid on it; return the bare table."""
     plane = load(FILM / "table.toml").view.plane()
     with av.open(str(FILM / "deal.mp4")) as dealt:
         empty = next(dealt.decode(video=0)).to_ndarray(format="bgr24")
+    image = laid_on(empty, plane, Layout(), "meridian")
     with av.open(str(path), "w") as out:
         stream = out.add_stream("libx264", rate=15, options={"crf": "20", "preset": "veryfast"})
         stream.width, stream.height = empty.shape[1::-1]
-        for place in PLACES:
-            for image in (*[_with_sheet(empty, plane, place)] * LIES, *[empty] * LIFTED):
-                out.mux(stream.encode(av.VideoFrame.from_ndarray(image, "bgr24")))
+        for _ in range(FRAMES):
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(image, "bgr24")))
         out.mux(stream.encode())
     return empty
-
-
-def _with_sheet(image: Any, plane: Homography, place: tuple[float, float, float]) -> Any:
-    sheet = printed()
-    x, y, degrees = place
-    corners = plane.to_px(card_rectangle(Pose(x, y, degrees), PAPER_MM))
-    height, width = sheet.shape[:2]
-    flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
-    matrix = cv2.getPerspectiveTransform(flat, corners)
-    size = image.shape[1::-1]
-    mask = cv2.warpPerspective(np.full_like(sheet, 255), matrix, size, flags=cv2.INTER_AREA)
-    paper = cv2.warpPerspective(sheet, matrix, size, flags=cv2.INTER_AREA)
-    return np.where(mask > 127, paper, image)
 
 
 # --- the walk ----------------------------------------------------------------------------------
@@ -163,21 +147,19 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
         _says(page, "next", "Next: Measure")
     trip.save(page, "step-5")
     with trip.step("6 measure the table"):
-        _press(page, "sheet")
-        page.wait_for_selector("#measured li >> nth=5", timeout=WAIT_MS)
-        trip.save(_step(page, 2), "step-6")
-        # The sheet is taken away while the command still has the film with it open.
-        shutil.copy(FILM / "deal.mp4", trip.folder / "next.mp4")
-        (trip.folder / "next.mp4").replace(trip.folder / "camera.mp4")
-        _ended(page)
+        page.click("#lay")
+        page.wait_for_selector("#keep:enabled", timeout=WAIT_MS)
+        trip.save(page, "step-6")
         print(page.inner_text("#measured"))
+        page.click("#keep")
+        _says(page, "said", "Saved")
+    # The cards are taken away while the page still has the film with them open.
+    shutil.copy(FILM / "deal.mp4", trip.folder / "next.mp4")
+    (trip.folder / "next.mp4").replace(trip.folder / "camera.mp4")
     with trip.step("7 areas"):
-        _drag_all(page)
         page.wait_for_selector("#picture:not(.none)")
         page.wait_for_timeout(1500)
         trip.save(page, "step-7")
-        page.click("#save")
-        _says(page, "said", "Saved")
     with trip.step("8 check and first coup"):
         _press(page, "check")
         _ended(page)
@@ -203,29 +185,6 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
 
 def _step(page: Any, number: int) -> Any:
     return page.locator(f"#steps > li:nth-child({number})")
-
-
-def _drag_all(page: Any) -> None:
-    """Drag each area to where the film's table has it, by its middle."""
-    view = load(FILM / "table.toml").view
-    true = {slot.name: area for slot, area in view.slots_mm.items()}
-    true |= {"MOUTH": view.mouth_mm, "DISCARD": view.discard_mm or ()}
-    box = page.locator("#places").bounding_box()
-    scale = box["width"] / 1920
-    for name, area in true.items():
-        here = page.eval_on_selector(
-            f".{name} polygon",
-            "area => { const p = [...area.points];"
-            "return [0, 1].map((i) => p.reduce((s, q) => s + (i ? q.y : q.x), 0) / p.length) }",
-        )
-        there = view.plane().to_px(area).mean(axis=0)
-        start, end = (
-            (box["x"] + float(x) * scale, box["y"] + float(y) * scale) for x, y in (here, there)
-        )
-        page.mouse.move(*start)
-        page.mouse.down()
-        page.mouse.move(*end, steps=3)
-        page.mouse.up()
 
 
 def _house(trip: Walk) -> None:

@@ -19,13 +19,13 @@ from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.test_languages import foreign
 from tests.browser.voice import EXAMPLE, table_config
+from tests.setup.calibration.laid import good, measuring
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.editor import TableFile
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.setup.calibration.places import template
 
 pytestmark = pytest.mark.browser
 API = "api/setup/7/"
@@ -65,7 +65,9 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterato
         )
         served = with_desk(served, users, key)
         with Boards(
-            [served], address_of(served), {"7": TableEditor(served, file, live_drawing)}
+            [served],
+            address_of(served),
+            {"7": TableEditor(served, file, live_drawing, measuring())},
         ) as boards:
             context = chromium.new_context(viewport={"width": 1600, "height": 900})
             page = context.new_page()
@@ -157,7 +159,7 @@ def test_what_the_reader_sees_is_shown_live(screen: Screen) -> None:
 def test_live_picture_that_cannot_be_had_is_told(screen: Screen, workshop: Workshop) -> None:
     """Without a kept picture the page says so, with the cure; the places stay on the screen."""
     screen.page.click("#kept")
-    screen.says("seen", "no picture of the layout is kept; shoe-reader calibrate")
+    screen.says("seen", "no picture of the layout is kept; measuring")
     assert screen.page.locator("polygon").count() == 8
 
 
@@ -184,9 +186,10 @@ def test_enrolment_shows_what_is_missing(screen: Screen, workshop: Workshop) -> 
 def test_setting_up_is_for_the_engineer_alone(workshop: Workshop) -> None:
     """Nobody else sees a picture, a place or a job; nothing changes without the page's token."""
     gets = [
-        ("GET", path) for path in ("picture/live", "picture/drawn", "picture/kept", "places", "job")
+        ("GET", path)
+        for path in ("picture/live", "picture/drawn", "picture/kept", "places", "cards", "job")
     ]
-    changes = ("places", "job/check", "job/enrol", "job/stop")
+    changes = ("places", "cards", "job/check", "job/enrol", "job/stop")
     asks = gets + [("POST", path) for path in changes]
     for name, status in (("", 401), ("Bo", 403), ("Ann", 403), ("Cy", 403), ("Di", None)):
         with httpx.Client(base_url=workshop.url, timeout=20) as client:
@@ -222,44 +225,40 @@ def test_places_that_are_none_are_refused(workshop: Workshop) -> None:
     assert workshop.file.read_bytes() == text
 
 
-def test_page_leads_from_the_template_to_the_check_by_keyboard(
-    workshop: Workshop,
-) -> None:
-    """The next step stands above; a corner carries all areas along; axe finds nothing."""
-    text = workshop.file.read_bytes()
+def test_page_leads_from_the_cards_to_the_check_by_keyboard(workshop: Workshop) -> None:
+    """The next step stands above; what is missing is named; what is right is saved."""
+    text, picture = workshop.file.read_bytes(), workshop.file.parent / "pictures" / "1.jpg"
+    bare = picture.read_bytes()
     file = TableFile(workshop.file)
-    file.change("view", template((1920, 1080)))
+    del file._text["view"]
     file.write()
     screen = Screen(workshop.context.new_page())
     page = screen.page
     try:
         page.goto(f"{workshop.url}setup/7")
-        page.wait_for_selector(".LAYOUT polygon", timeout=8000)
         screen.says("next", "Next: Adjust camera, light and lens")
         page.wait_for_selector("#gauges meter[aria-label=focus]", timeout=20000)
-        assert page.locator("#gauges dd.bad").count()
-        was = page.get_attribute(".DISCARD polygon", "points")
-        far = page.get_attribute(".BANCO_2 polygon", "points")
-        page.locator(".LAYOUT circle").first.press("Shift+ArrowRight")
-        assert page.get_attribute(".DISCARD polygon", "points") != was
-        assert page.get_attribute(".BANCO_2 polygon", "points") != far
-        assert page.locator("[aria-current=step] h2").inner_text() == "Light and focus"
+        page.focus("#lay")
+        page.keyboard.press("Enter")
+        screen.says("measured", "the ace of spades is not seen: lay it on", 300)
+        assert page.locator("#keep").is_disabled()
         found = Axe().run(page).response["violations"]
         assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
-        page.focus("#save")
+        cv2.imwrite(str(picture), cv2.resize(good(), (1920, 1080), interpolation=cv2.INTER_CUBIC))
+        page.wait_for_selector("#keep:enabled", timeout=600_000)
+        assert page.locator(".proposed").count() == page.locator(".seen").count() == 8
+        assert page.locator("#laid .lies").count() == 8
+        page.focus("#keep")
         page.keyboard.press("Enter")
         screen.says("said", "Saved")
-        page.wait_for_selector(".LAYOUT", state="detached")
-        view = workshop.view
-        assert "template" not in view
-        plane = load(workshop.file).view.plane()
-        assert np.allclose(plane.to_px([[0, 0], [1200, 0]]), [[183, 81], [1747, 81]], atol=0.2)
-        assert np.allclose(view["mouth_mm"], template((1920, 1080))["mouth_mm"], atol=0.2)
-        assert page.locator("#steps li.done h2").inner_text() == "Table and areas"
+        page.wait_for_selector(".PUNTO_1 circle")
+        assert workshop.view["card_mm"] == [63.0, 88.0]
+        screen.says("next", "Next: Check the table")
         assert screen.complaints == []
     finally:
         page.close()
         workshop.file.write_bytes(text)
+        picture.write_bytes(bare)
 
 
 def test_set_up_speaks_the_language_that_is_asked_for(screen: Screen, workshop: Workshop) -> None:
@@ -268,7 +267,7 @@ def test_set_up_speaks_the_language_that_is_asked_for(screen: Screen, workshop: 
     page.goto(f"{workshop.url}setup/7?lang=zh")
     page.wait_for_selector("#gauges dd", timeout=30000)
     page.wait_for_selector(".PUNTO_1 polygon", timeout=30000)
-    keys_and_commands = {"Tab", "Shift", "shoe", "reader", "calibrate", "sheet", "pdf"}
+    keys_and_commands = {"Tab", "Shift"}
     assert foreign(page) <= keys_and_commands
     assert page.get_attribute("html", "lang") == "zh"
     assert screen.complaints == []

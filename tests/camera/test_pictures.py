@@ -16,12 +16,11 @@ from vision import pictures
 from vision.app.pipeline import layout_of
 from vision.board.desk.table_editor import TableEditor
 from vision.camera.source import open_source
-from vision.commands.printing.drawn_film import live_drawing
+from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_self_test
 from vision.pictures import decode_picture, open_picture, picture_in
-from vision.setup.calibration import from_sheet
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
 PICTURE = np.random.default_rng(1).integers(0, 255, (40, 60, 3), np.uint8)
@@ -91,7 +90,7 @@ def on_page(path: Path) -> object:
     table = path.parent / "table.toml"
     text = EXAMPLE.read_text("utf-8")
     table.write_text(text.replace("[view]", f'[view]\nlayout = "{path}"', 1), encoding="utf-8")
-    return TableEditor(load(table), table, live_drawing).kept()
+    return TableEditor(load(table), table, live_drawing, live_measuring()).kept()
 
 
 def as_self_test(path: Path) -> object:
@@ -104,7 +103,6 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
     "open_picture": open_picture,
     "read": picture_in,
     "source": in_folder,
-    "calibrate": from_sheet.open_picture,
     "run": lambda path: layout_of(config_with(path)),
     "set-up page": on_page,
     "self-test": as_self_test,

@@ -40,7 +40,7 @@ def set_up(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 def test_empty_folder_becomes_a_table_file_with_a_page(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One command: table file of the camera's size, a template in it, and an engineer's log-in."""
+    """One command: a table file of the camera's size, and an engineer's log-in."""
 
     def log_in() -> None:
         words = capsys.readouterr().out.split()
@@ -49,19 +49,17 @@ def test_empty_folder_becomes_a_table_file_with_a_page(
             who = {"name": "engineer", "password": words[words.index("password") + 1]}
             assert client.post("login", json=who).status_code == 200
             places = client.get("api/setup/kitchen/places").json()
-            assert places["template"]
-            assert {"LAYOUT", "MOUTH", "PUNTO_1"} <= places["places"].keys()
+            assert places["places"] == {}
             levels = {one["name"]: one for one in client.get("api/setup/kitchen/gauges").json()}
             assert levels["light"]["value"] == pytest.approx(90, abs=2)
-            assert not levels["card width in pixels"]["good"]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(signal, "pause", log_in)
     assert main(["setup", "kitchen.toml", "--source", "camera", "--http-port", "0"]) == 0
-    config = load(Path("kitchen.toml"))
+    config = load(Path("kitchen.toml"), unmeasured=True)
     assert (config.table, config.camera.width, config.camera.height) == ("kitchen", 640, 480)
     assert config.camera.source == "camera"
-    assert config.view.template
+    assert Path(config.log.path) == Path("kitchen.sqlite")
     assert stat.S_IMODE(Path("people").stat().st_mode) == 0o700
 
 
@@ -90,14 +88,14 @@ def test_table_file_of_another_camera_is_not_changed(
     ("words", "told"),
     [
         (["check", "new.toml"], "no such file; shoe-reader setup new.toml makes one"),
-        (["run", "kitchen.toml"], "shoe-reader setup kitchen.toml"),
-        (["check", "kitchen.toml"], "FAULT  view: kitchen.toml: view.template"),
+        (["run", "kitchen.toml"], "view: missing; the set-up page adds it: shoe-reader setup"),
+        (["check", "kitchen.toml"], "shoe-reader setup kitchen.toml"),
         (["setup", "new.toml", "--source", "film.mp4"], "film.mp4: no such file"),
         (["setup", "camera/1.png"], "shoe-reader setup NAME.toml"),
         (["setup", "nowhere/new.toml", "--source", "camera"], "there is no folder nowhere"),
-        (["calibrate", "kitchen.toml"], "shoe-reader setup leads through it"),
+        (["calibrate", "kitchen.toml"], "the ace of spades is not seen"),
     ],
-    ids=["no file", "run", "check", "no source", "a picture", "no folder", "nothing to measure"],
+    ids=["no file", "run", "check", "no source", "a picture", "no folder", "no cards"],
 )
 def test_each_refusal_names_the_next_command(
     folder: Path,
@@ -123,7 +121,7 @@ def test_taken_port_of_the_broker_is_avoided_in_a_new_table_file(
         usual = BrokerSection(port=taken.getsockname()[1])
         monkeypatch.setattr(board, "BrokerSection", lambda: usual)
         set_up(monkeypatch, "kitchen.toml", "--source", "camera")
-    broker = load(Path("kitchen.toml")).broker
+    broker = load(Path("kitchen.toml"), unmeasured=True).broker
     assert broker.port not in {usual.port, 1883}
     assert f"port {usual.port} or 9001 is taken; [broker] has others" in capsys.readouterr().out
 
@@ -139,10 +137,36 @@ def test_terminal_is_asked_for_the_house_rules(
     said = capsys.readouterr().out
     assert "1  Baccarat with commission: 8 decks" in said
     assert "9 is none of them" in said
-    config = load(Path("kitchen.toml"))
+    config = load(Path("kitchen.toml"), unmeasured=True)
     assert (config.profile, config.dealing) == ("commission", "face-down")
     assert (config.wagers.least, config.wagers.greatest, config.wagers.currency) == (
         10,
         None,
         "EUR",
     )
+
+
+def test_taken_port_of_the_board_is_avoided(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where another program has the usual port, the page is served on a free one."""
+    set_up(monkeypatch, "kitchen.toml", "--source", "camera")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with Path("kitchen.toml").open("a", encoding="utf-8") as file:
+            file.write(f"\n[board]\nport = {port}\n")
+        capsys.readouterr()
+        assert main(["setup", "kitchen.toml"]) == 0
+    said = capsys.readouterr().out
+    assert "set-up page: http" in said
+    assert f":{port}/" not in said
+
+
+def test_source_that_was_typed_absolute_stays_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody typed whole is found again whole; a file called table is of table 1."""
+    set_up(monkeypatch, "table.toml", "--source", str(folder / "camera"))
+    config = load(Path("table.toml"), unmeasured=True)
+    assert config.camera.source == str(folder / "camera")
+    assert config.table == "1"

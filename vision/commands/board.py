@@ -1,7 +1,7 @@
 """`shoe-reader board` and `setup`: serve the boards of tables, and set a table up on a page.
 
-For set-up an empty folder is a start: a table file that is not there is made, with the layout's
-template in the camera's picture. The page has the next step at each point.
+For set-up an empty folder is a start: a table file that is not there is made, with the camera's
+size. The page has the next step at each point.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vision import logging_setup
 from vision.board.desk.pages import NO_REPORTS, Reports
 from vision.board.desk.table_editor import TableEditor
-from vision.board.host.boards import Boards, address_of
+from vision.board.host.boards import Boards, address_of, serve_boards
 from vision.board.login.passwords import make_people
 from vision.camera.source import first_frame, is_live
 from vision.commands import needs_floor
-from vision.commands.printing.drawn_film import live_drawing
+from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.config.editor import TableFile
 from vision.config.profiles import DEALINGS, in_a_line, load_profile, profile_names
 from vision.config.table import BrokerSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.secrets import shown
-from vision.setup.calibration.places import template
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -59,7 +58,8 @@ def run(args: argparse.Namespace) -> None:
     first, *_ = tables = list(configs.values())
     address = address_of(first, host=args.http_host, port=port)
     editors = {
-        config.table: TableEditor(config, path, live_drawing) for path, config in configs.items()
+        config.table: TableEditor(config, path, live_drawing, live_measuring())
+        for path, config in configs.items()
     }
     with Boards(tables, address, editors, reports_of(first.archive.address)) as boards:
         print(f"board: {boards.server.url}", flush=True)
@@ -144,10 +144,11 @@ def setup(args: argparse.Namespace) -> None:
     if not has_desk and not (people / "users.json").exists():
         people.mkdir(mode=0o700, exist_ok=True)
         password = make_people(people, ("engineer",))
-    config = load(args.table)
-    editors = {config.table: TableEditor(config, args.table, live_drawing)}
+    config = load(args.table, unmeasured=True)
+    editor = TableEditor(config, args.table, live_drawing, live_measuring())
     cure = f"yours, or: shoe-reader users password engineer --file {config.orders.users}"
-    with Boards([config], address_of(config, port=args.http_port), editors) as boards:
+    with ExitStack() as opened:
+        boards = serve_boards(config, editor, opened, port=args.http_port)
         print(f"set-up page: {boards.server.url}setup/{config.table}")
         print(f"log in as:   engineer, password {password or cure}\nCtrl-C ends", flush=True)
         with suppress(KeyboardInterrupt):
@@ -155,22 +156,21 @@ def setup(args: argparse.Namespace) -> None:
 
 
 def _add_camera(file: TableFile, source: str | None) -> None:
-    """Add camera and template to a table file that has no view."""
+    """Add the camera to a table file that has none, with the size of its pictures."""
     named = str(file.section("camera").get("source", ""))
-    if source is not None and not is_live(source):
+    if source is not None and not is_live(source) and not Path(source).is_absolute():
         source = os.path.relpath(source, file.path.parent)  # paths start at the table file's folder
     if named and source is not None and source != named:
         raise ConfigurationError(
             f"--source {shown(source)}: {file.path} names another camera; leave --source out, or "
             "correct [camera] source there"
         )
-    if file.section("view"):
+    if file.section("view") or "width" in file.section("camera"):
         return
     camera = file.camera(source=source or "0")
     width, height = first_frame(camera).size
     named = named or source or "0"
     file.change("camera", {"source": named, "width": width, "height": height})
-    file.change("view", template((width, height)))
     if sys.stdin.isatty():
         _ask_rules(file)
     if not file.section("broker"):

@@ -6,88 +6,57 @@ Both show what is found, and ask before a table file is written over, or what a 
 from __future__ import annotations
 
 import argparse
-import re
+import os
 import select
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
 
-from vision.camera.source import Shot, is_live, open_source
-from vision.config.editor import TableFile, areas_section
-from vision.config.table import TableConfig, ViewSection, load, with_source
+from vision.camera.source import Shot, frames, is_live, open_source
+from vision.config.editor import TableFile, view_section
+from vision.config.table import CameraSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import free_name, refuse_existing, write_new
+from vision.files import free_name, refuse_existing, write_whole
 from vision.game.cards import Card
 from vision.inference.deck_file import load as load_deck
-from vision.inference.load import ModelSet, Runtime, open_models
-from vision.setup.calibration.from_sheet import LINE_MM, sheet_pdf
-from vision.setup.calibration.job import Calibration
+from vision.inference.load import ModelSet, Runtime, for_pictures, open_models
+from vision.pictures import jpeg, picture_in
+from vision.setup.calibration.areas import OPTIONAL
+from vision.setup.calibration.cards import SIZES, LaidCards, measure
 from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, lacks, pairs_path, report
 from vision.setup.enrolment.enrol import enrol as enrol_deck
 from vision.setup.enrolment.gather import Showing
+from vision.sight.drawing import Drawing
+from vision.sight.geometry.plane import Frame, Homography, Image, TableView
 from vision.sight.quality.table_fit import Drift
 from vision.sight.reading.deck import Captured
 
+# A source is looked at this often, ms, while cards are laid; a live one ends after so long, ms.
+CARDS_EVERY_MS, LIVE_LIMIT_MS = 1_000, 180_000
+QUALITY = 92  # of the picture that shows what was found, 0 to 100
 # How many times larger than its crop (96 x 136 px) a card is shown that a person is to name.
 ENLARGED = 4
 
 say = partial(print, flush=True)
-
-
-def pair(text: str) -> tuple[float, float, float, float]:
-    """Read a point in the picture and on the table, x,y=x,y."""
-    number = r"\s*(-?\d+(?:\.\d+)?)\s*"
-    match = re.fullmatch(f"{number},{number}={number},{number}", text)
-    if not match:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is no pair; write pixels=mm as 812,400=350,262.5"
-        )
-    x, y, table_x, table_y = map(float, match.groups())
-    return x, y, table_x, table_y
-
-
-def place(text: str) -> tuple[str, tuple[float, ...]]:
-    """Read a place: its name, its middle in the picture and, at will, a direction."""
-    name, _, numbers = text.partition("=")
-    try:
-        values = tuple(float(part) for part in numbers.split(","))
-    except ValueError:
-        values = ()
-    if len(values) not in {2, 3}:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is no place; write PUNTO_1=812,400 or =812,400,90"
-        )
-    return name.strip().upper(), values
-
-
-def length(text: str) -> float:
-    """Read the length of the printed line, mm."""
-    value = float(text)
-    if not 50 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"{text} is out of range; 50 to 1000")
-    return value
+Laid = Callable[[Sequence[Image]], LaidCards]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `calibrate`."""
     add = parser.add_argument
-    add("table", type=Path, nargs="?", metavar="TABLE.toml", help="the table file, old or new")
-    add("pictures", type=Path, nargs="*", metavar="PICTURE", help="pictures of the marker sheet")
-    add("--sheet", type=Path, metavar="F.pdf", help="write the marker sheet to print, and end")
-    add("--source", metavar="S", nargs="?", const="", help="watch this source (none named: the "
-        "table's camera) while the sheet is moved about")  # fmt: skip
-    add("--points", nargs="+", type=pair, metavar="X,Y=X,Y",
-        help="four or more points instead of the sheet: pixels = millimetres")  # fmt: skip
-    add("--place", action="append", default=[], type=place, metavar="NAME=X,Y[,DEG]",
-        help="the pixel of an area's centre: a slot's name, MOUTH or DISCARD")  # fmt: skip
-    add("--line", type=length, default=LINE_MM, metavar="MM",
-        help="true length of the printed line (100)")  # fmt: skip
-    add("--no-lens", action="store_true", help="assume a lens without distortion")
-    add("--empty", type=Path, metavar="PICTURE", help="a picture of the empty layout, to be kept")
+    add("table", type=Path, metavar="TABLE.toml", help="the table file, old or new")
+    add("pictures", type=Path, nargs="*", metavar="PICTURE", help="pictures of the laid cards")
+    add("--cards", type=Path, nargs="*", default=[], metavar="PICTURE",
+        help="the same; without any the camera is watched until all cards lie right")  # fmt: skip
+    add("--source", metavar="S", help="instead of the table's camera: camera number, address, film")
+    add("--without", nargs="+", default=[], choices=OPTIONAL, metavar="PLACE",
+        help=f"places without a card: {', '.join(OPTIONAL)}")  # fmt: skip
+    add("--size", choices=list(SIZES), help="the size of the cards, where it is in doubt")
     add("--moved", type=float, nargs=len(Drift._fields), metavar="N",
         help="move the areas to where cards lie: the numbers of CAMERA_MOVED")  # fmt: skip
     add("--out", type=Path, metavar="F.toml", help="write here instead of over TABLE.toml")
@@ -96,50 +65,101 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Find, show, ask, write."""
-    if args.sheet:
-        refuse_existing(args.sheet)
-        write_new(args.sheet, sheet_pdf())
-        print(
-            f"wrote {args.sheet}: print page 1 on A4 or page 2 on Letter, at 100 %, and check its "
-            "line"
-        )
-        return
-    if args.table is None:
-        raise ConfigurationError(
-            "calibrate: give the table file and what to calibrate from (pictures of the sheet, "
-            "--source or --points), or --sheet F.pdf to print the sheet first"
-        )
+    file, pictures = TableFile(args.table), [*args.pictures, *args.cards]
     if args.moved:
-        file = TableFile(args.table)
-        file.change("view", _moved(load(args.table).view, Drift(*args.moved)))
+        config = load(args.table)
+        view = _moved(config.view.table_view(), Drift(*args.moved))
+        file.change("view", view_section(view, (config.camera.width, config.camera.height)))
         print(f"{args.table}: areas moved; the old file is kept as {file.write()}")
         return
-    calibration = Calibration(
-        args.table,
-        say,
-        pictures=args.pictures,
-        source=args.source,
-        points=args.points or (),
-        marks=dict(args.place),
-        no_lens=args.no_lens,
-        line_mm=args.line,
-        empty=args.empty,
-        out=args.out,
-    )
-    view, found = calibration.find()
-    target = _target(calibration.target, over=args.yes)
+    if pictures and args.source is not None:
+        raise ConfigurationError("calibrate: give pictures of the laid cards or --source, not both")
+    if not (pictures or args.source or file.section("camera")):
+        raise ConfigurationError(
+            f"{args.table}: names no camera; give --source, or pictures of the eight cards laid as "
+            "deploy/calibration.md shows"
+        )
+    laid = partial(measure, for_pictures(threads=2), without=args.without, size=args.size)
+    camera = file.camera(source=args.source or "0")
+    if args.source is not None:
+        camera = camera.model_copy(update={"source": args.source})
+    found, image = _from_pictures(laid, pictures) if pictures else _from_source(laid, camera)
+    assert found.view is not None  # noqa: S101  # without faults there is one
+    wanted = args.out or args.table
+    drawing = free_name(wanted.with_name(f"{wanted.stem}-calibration.jpg"))
+    write_whole(drawing, jpeg(Drawing(found.view)(Frame(image, 0, 0), None, ()), QUALITY))
+    for line in found.notes:
+        print(line)
+    print(f"the cards' edges fit to {found.misfit_mm:.2f} mm")
+    print(f"picture: {drawing} shows the areas: look at it")
+    target = _target(wanted, over=args.yes)
     if target is None:
         print("nothing written")
-    else:
-        calibration.write(view, found, target)
+        return
+    if "source" not in file.section("camera"):
+        file.change("camera", {"source": camera.source})
+    file.change_view(found.view, found.emptied(image), target)
+    kept = file.write(target)
+    print(f"wrote {target}" + (f"; the one before is {kept}" if kept else ""))
 
 
-def _moved(view: ViewSection, drift: Drift) -> dict[str, Any]:
-    """Return the keys of [view] for areas where cards were seen to lie, in their true size."""
-    table = view.table_view()
-    areas = {name: drift.moved(area) / drift.size for name, area in table.areas.items()}
-    plane = (np.array(view.table_mm) / drift.size).round(2).tolist()
-    return {"table_mm": plane, **areas_section(areas)}
+def _from_pictures(laid: Laid, paths: Sequence[Path]) -> tuple[LaidCards, Image]:
+    """Measure from pictures of the laid cards; OutsideError where they do not give the table."""
+    images = [picture_in(path) for path in paths]
+    if len({image.shape for image in images}) > 1:
+        raise ConfigurationError(
+            "calibrate: the pictures are of several sizes; give those of one camera, as the reader "
+            "receives them"
+        )
+    return _accepted(laid(images), str(paths[-1])), images[-1]
+
+
+def _from_source(laid: Laid, camera: CameraSection) -> tuple[LaidCards, Image]:
+    """Measure from a camera or a film, as soon as all cards lie still as they should.
+
+    What is wrong is said whenever it changes. A live source ends after three minutes; OutsideError
+    says what was wrong last.
+    """
+    say("lay the eight cards; what is wrong is said here, and it ends when all is right")
+    began: int | None = None
+    said: tuple[str, ...] | None = None
+    last: tuple[LaidCards, Image] | None = None
+    for frame in frames(camera, every_ms=0 if Path(camera.source).is_dir() else CARDS_EVERY_MS):
+        began = frame.at if began is None else began
+        if is_live(camera.source) and frame.at - began > LIVE_LIMIT_MS:
+            break
+        before, found = last, laid([frame.image])
+        last = found, frame.image
+        if found.faults and found.faults != said:
+            say("\n".join(f"  {line}" for line in found.faults))
+        said = found.faults
+        if not found.faults and before is not None and found.at_rest(before[1], frame.image):
+            break
+    if last is None:
+        raise OutsideError(f"{camera.source}: no picture comes; check that the camera sends one")
+    return _accepted(last[0], camera.source), last[1]
+
+
+def _accepted(found: LaidCards, name: str) -> LaidCards:
+    if found.faults:
+        raise OutsideError("\n".join(f"{name}: {fault}" for fault in found.faults))
+    return found
+
+
+def _moved(view: TableView, drift: Drift) -> TableView:
+    """Return the view with its areas where cards were seen to lie, in their true size."""
+    plane, shrink = view.homography, np.diag([1 / drift.size, 1 / drift.size, 1.0])
+    areas = {
+        name: (drift.moved(area) / drift.size).astype(np.float32)
+        for name, area in view.areas.items()
+    }
+    return replace(
+        view,
+        homography=Homography(shrink @ plane.matrix, plane.lens),
+        slots={slot: areas[slot.name] for slot in view.slots},
+        mouth=areas["MOUTH"],
+        discard=areas.get("DISCARD"),
+    )
 
 
 def _target(path: Path, *, over: bool) -> Path | None:
@@ -149,8 +169,12 @@ def _target(path: Path, *, over: bool) -> Path | None:
     if not sys.stdin.isatty():
         print(f"{path} is there already: the proposal goes beside it (--yes: over it)")
         return free_name(path.with_suffix(".proposed.toml"))
-    answer = input(f"write over {path}? The old one is kept as {path.name}.bak [y/N] ")
-    return path if answer.strip().lower() in {"y", "yes"} else None
+    agreed = _agreed(f"write over {path}? The old one is kept as {path.name}.bak")
+    return path if agreed else None
+
+
+def _agreed(words: str) -> bool:
+    return input(f"{words} [y/N] ").strip().lower() in {"y", "yes"}
 
 
 # --- enrol ----------------------------------------------------------------------------------------
@@ -195,7 +219,12 @@ def enrol(args: argparse.Namespace) -> None:
             "Improve the lamp, the focus or the deck and enrol again"
         )
     print(f"the deck is accepted at an error of {config.reader.error_bound:g}")
-    print(f'to read with it, set in {args.table}: [deck] path = "{out}"')
+    file = TableFile(args.table)
+    if sys.stdin.isatty() and _agreed(f"read with it? [deck] path is then set in {args.table}"):
+        file.change("deck", {"path": os.path.relpath(out, args.table.parent)})
+        print(f"wrote {args.table}; the one before is {file.write()}")
+    else:
+        print(f'to read with it, set in {args.table}: [deck] path = "{out}"')
 
 
 def _gathered(config: TableConfig, models: ModelSet, out: Path, *, ask: bool) -> Captured:

@@ -19,7 +19,7 @@ from vision.app.service import ETC, as_root_sees, installation, instance, lackin
 from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import first_frame
 from vision.clock import time_sync
-from vision.config.errors import refuse_template
+from vision.config.errors import implausible
 from vision.config.identity import identify
 from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load
@@ -61,7 +61,10 @@ def run(args: argparse.Namespace) -> int:
     print(f"ok     config: {args.table}")
 
     def view(config: TableConfig) -> Iterator[str]:
-        refuse_template(args.table, template=config.view.template)
+        wrong = list(implausible(config.view.table_view()))
+        if wrong:
+            cure = f"; measure the table again: shoe-reader setup {args.table}"
+            raise ConfigurationError("; ".join(" ".join(one) for one in wrong) + cure)
         yield "the areas are in place"
 
     parts: list[Part] = [_profile, _models, view, _camera, _log, _evidence, _broker]

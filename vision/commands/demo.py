@@ -23,10 +23,10 @@ from vision.access.users import Credential, RoleName, User, load_users, save_use
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.board.desk.table_editor import TableEditor
-from vision.board.host.boards import Boards, address_of, with_broker
+from vision.board.host.boards import serve_boards, with_broker
 from vision.board.login.passwords import make_people
 from vision.commands.printing.console import Console, clock
-from vision.commands.printing.drawn_film import live_drawing
+from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -72,7 +72,8 @@ def run(args: argparse.Namespace) -> None:
     with ExitStack() as opened:
         broker = _broker(config, opened)
         config = with_broker(config, broker.port, broker.websocket_port)
-        url = _boards(config, file, opened).server.url
+        editor = TableEditor(config, file, live_drawing, live_measuring())
+        url = serve_boards(config, editor, opened).server.url
         print(
             f"broker: 127.0.0.1:{broker.port} (MQTT), 127.0.0.1:{broker.websocket_port} "
             f"(WebSocket)\n  try: mosquitto_sub -p {broker.port} -t 'casino/#' -v\n"
@@ -152,16 +153,6 @@ def _broker(config: TableConfig, opened: ExitStack) -> EmbeddedBroker:
     except OutsideError:
         print(f"ports {broker.port} and {broker.websocket_port} are not both free; taking others")
         return opened.enter_context(EmbeddedBroker(0, 0))
-
-
-def _boards(config: TableConfig, file: Path, opened: ExitStack) -> Boards:
-    """Serve the boards, at a free port where the usual one is taken."""
-    editors = {config.table: TableEditor(config, file, live_drawing)}
-    try:
-        return opened.enter_context(Boards([config], address_of(config), editors))
-    except OutsideError:
-        print(f"port {config.board.port} is taken; the board takes another")
-        return opened.enter_context(Boards([config], address_of(config, port=0), editors))
 
 
 def _round(config: TableConfig, destinations: Destinations, truth: Truth, speed: float) -> None:

@@ -14,7 +14,6 @@ from vision.camera.source import is_live
 from vision.commands import needs_floor
 from vision.commands.printing.console import Console, LoggedConsole
 from vision.commands.printing.drawn_film import DrawnFilm
-from vision.config.errors import refuse_template
 from vision.config.table import BrokerSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.counters import serve_figures
@@ -40,7 +39,6 @@ def run(args: argparse.Namespace) -> None:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
     logging_setup.set_up(json_lines=args.json_log)
     config = load(args.table)
-    refuse_template(args.table, template=config.view.template)
     if args.source is not None:
         config = with_source(config, args.source)
     live = is_live(config.camera.source)

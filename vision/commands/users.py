@@ -40,7 +40,7 @@ from vision.files import locked
 from vision.record.chain import verified
 from vision.storage.log_reader import read_log
 
-FILE = Path("users.json")
+FILES = (Path("people/users.json"), Path("users.json"))  # that of `setup` first, if there is one
 # Days without a log-in or an order. 90 is the usual bound of access reviews (NIST SP 800-53 AC-2(3)
 # leaves it to the house; CIS control 5.3 says 45); shorter names more people on leave.
 DORMANT_DAYS = 90
@@ -49,6 +49,7 @@ DORMANT_DAYS = 90
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     declare_action = actions_of(parser)
+    file = next(filter(Path.exists, FILES), FILES[-1])
 
     def declare(
         name: str, run: Run, words: str, who: str = "", nargs: str | None = None
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = declared.add_argument
         if who:
             add("name", metavar="NAME", nargs=nargs, help=who)
-        add("--file", type=Path, default=FILE, metavar="F", help="the users file (%(default)s)")
+        add("--file", type=Path, default=file, metavar="F", help="the users file (%(default)s)")
         if run is not _add:
             words = "their file (passwords.json beside the users)"
             add("--passwords", type=Path, metavar="F", help=words)

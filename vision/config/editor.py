@@ -8,29 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import tomlkit
-from numpy.typing import NDArray
 from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 from tomlkit.toml_document import TOMLDocument
 
-from vision.config.errors import explain
+from vision.config.errors import explain, implausible
 from vision.config.table import CameraSection, load
 from vision.errors import ConfigurationError
 from vision.files import free_name, replacing, text_of, write_whole
-from vision.sight.geometry.plane import Homography
+from vision.pictures import jpeg
+from vision.sight.geometry.plane import Image, TableView
 
 NEW = """\
 # Made by shoe-reader. Every key is explained in deploy/config.md.
 
 site = "house"
 table = "{table}"
+
+[log]
+path = "{file}.sqlite"
 """
+# Quality of the JPEG of the layout: no block edges that the camera's shift would see.
+LAYOUT_QUALITY = 92
 # Where the four points are that fix a plane, shares of the picture: near its corners, and in it.
 PLANE_POINTS = np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]])
 
@@ -41,9 +47,10 @@ class TableFile:
     def __init__(self, path: Path) -> None:
         """Read a file, or begin a new one; ConfigurationError where it is not a table file."""
         self.path = path
-        name = "".join(re.findall(r"[A-Za-z0-9_-]", path.stem))[:64] or "1"
+        # "table.toml" is of table 1, not of table "table".
+        name = re.sub(r"[^A-Za-z0-9_-]|^table[-_ ]?", "", path.stem)[:64] or "1"
         try:
-            text = text_of(path) if path.exists() else NEW.format(table=name)
+            text = text_of(path) if path.exists() else NEW.format(table=name, file=path.stem)
             self._text = tomlkit.parse(text)
             self._before = tomlkit.dumps(self._text)
         except (OSError, TOMLKitError) as error:
@@ -81,11 +88,24 @@ class TableFile:
             self._text[name] = tomlkit.table()
         return _change(cast(Table, self._text[name]), values)
 
+    def change_view(self, view: TableView, picture: Image, path: Path | None = None) -> None:
+        """Set the view as it was measured in a picture (H x W x 3, BGR), and keep the picture.
+
+        ConfigurationError where its areas cannot be right; nothing has changed then.
+        """
+        target, (height, width) = path or self.path, picture.shape[:2]
+        if wrong := [f"{target}: {name} {words}" for name, words in implausible(view)]:
+            raise ConfigurationError("\n".join(wrong))
+        kept = free_name(target.with_name(f"{target.stem}-layout.jpg"))
+        write_whole(kept, jpeg(picture, LAYOUT_QUALITY))
+        self.change("camera", {"width": width, "height": height})
+        self.change("view", {**view_section(view, (width, height)), "layout": kept.name})
+
     def write(self, path: Path | None = None) -> Path | None:
         """Check and write the file; return where the old file is kept, if there was one.
 
-        ConfigurationError where it would not be a valid table file, WriteError where it cannot be
-        written; in both cases nothing has changed.
+        Before a table is measured it has no view. ConfigurationError where it would not be a valid
+        table file, WriteError where it cannot be written; in both cases nothing has changed.
         """
         target = path or self.path
         kept = None
@@ -93,7 +113,7 @@ class TableFile:
             file.write(tomlkit.dumps(self._text).encode())
             file.flush()
             try:
-                load(Path(file.name))
+                load(Path(file.name), unmeasured="view" not in self._text)
             except ConfigurationError as error:
                 raise ConfigurationError(str(error).replace(file.name, str(target))) from error
             if target.exists():
@@ -102,20 +122,22 @@ class TableFile:
         return kept
 
 
-def areas_section(areas: Mapping[str, NDArray[np.floating]]) -> dict[str, Any]:
-    """Return the keys of [view] for some areas of a table by name, polygons in mm."""
-    rounded = {name: area.astype(float).round(1).tolist() for name, area in areas.items()}
-    keys = {"MOUTH": "mouth_mm", "DISCARD": "discard_mm"}
-    own = {keys[name]: rounded.pop(name) for name in keys if name in rounded}
-    return {**own, "slots_mm": rounded} if rounded else own
+def view_section(view: TableView, size: tuple[int, int]) -> dict[str, Any]:
+    """Return the view of pictures of a size (px) as a table file holds it.
 
-
-def plane_section(plane: Homography, size: tuple[int, int]) -> dict[str, Any]:
-    """Return the keys of [view] for the plane of pictures of a size (px), without its lens."""
+    Keys with the value `None` are to be removed.
+    """
     pixels = np.round(PLANE_POINTS * size)
+    lens = None if view.homography.lens is None else asdict(view.homography.lens)
+    areas = {name: area.astype(float).round(1).tolist() for name, area in view.areas.items()}
     return {
         "image_px": pixels.tolist(),
-        "table_mm": plane.to_mm(pixels).astype(float).round(2).tolist(),
+        "table_mm": view.homography.to_mm(pixels).astype(float).round(2).tolist(),
+        "card_mm": list(view.card_mm),
+        "mouth_mm": areas.pop("MOUTH"),
+        "discard_mm": areas.pop("DISCARD", None),
+        "slots_mm": areas,
+        "lens": lens and {**lens, "centre_px": list(lens["centre_px"])},
     }
 
 

@@ -1,7 +1,7 @@
 """The messages about faults in a table file: the file, the key, the fault and the cure.
 
 `explain` puts the faults that pydantic reports into words; `view_faults` finds views that are
-impossible, as areas outside the picture.
+impossible, as areas outside the picture, `implausible` areas that cannot be what they are called.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import typing
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import cv2
@@ -17,9 +18,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from vision.errors import ConfigurationError
 from vision.secrets import PLACE
-from vision.sight.geometry.plane import Homography, Lens
+from vision.sight.geometry.plane import Homography, Lens, TableView, shared_area
 
 # Sections that nobody types: the set-up page adds and measures them.
 MEASURED = ("view", "camera")
@@ -30,6 +30,14 @@ LEAST_AREA_MM2 = 1.0
 # A triangle of three of the four points that is smaller than this share of their extent squared
 # counts as a line: a plane fitted to it would be off by centimetres at a pixel of error.
 FLAT = 1e-3
+
+# Sides of an area over the card's, least and most. Slots as calibration makes them have 1.14 to
+# 1.2, and a scale beyond 0.8 to 1.14 does not read; a larger mouth takes cards near the shoe for
+# cards in it. A discard may be large, but not lie on others.
+SIDES = {"SLOT": (0.95, 1.6), "MOUTH": (0.6, 2.3), "DISCARD": (0.8, 9.0)}
+# Share of the smaller area that two may have in common: the slots of cards side by side share some
+# millimetres.
+SHARED = 0.2
 
 Point = tuple[float, float]
 Points = NDArray[np.float32]
@@ -110,15 +118,6 @@ def _section(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseMod
     return model
 
 
-def refuse_template(path: Path, *, template: bool) -> None:
-    """Refuse to read cards where nobody has put the areas into place: ConfigurationError."""
-    if template:
-        raise ConfigurationError(
-            f"{path}: view.template: nobody has put the areas where this table has them; measure "
-            f"them on the set-up page: shoe-reader setup {path}"
-        )
-
-
 def view_faults(
     image_px: Sequence[Point],
     table_mm: Sequence[Point],
@@ -192,3 +191,33 @@ def with_variables(data: object, key: str = "") -> Iterator[str]:
             yield from with_variables(value, key)
     elif isinstance(data, str) and PLACE.search(data) and key != "camera.source":
         yield key
+
+
+def implausible(view: TableView) -> Iterator[tuple[str, str]]:
+    """Yield the names of areas that cannot be right, and why, with the cure.
+
+    That areas lie in the picture, and that there is a plane, is checked where a file is loaded.
+    """
+    card = sorted(view.card_mm)
+    for name, area in view.areas.items():
+        sides = sorted(cv2.minAreaRect(np.asarray(area, np.float32))[1])
+        least, most = SIDES.get(name, SIDES["SLOT"])
+        if not all(least * c <= side <= most * c for c, side in zip(card, sides, strict=True)):
+            size = f"{sides[0]:.0f} x {sides[1]:.0f} mm, but a card is {card[0]:g} x {card[1]:g} mm"
+            yield name, f"is {size}: lay the cards and measure again"
+    for (one, first), (two, second) in combinations(view.areas.items(), 2):
+        smaller = min(cv2.contourArea(first), cv2.contourArea(second))
+        if shared_area(first, second) > SHARED * smaller:
+            yield two, f"lies on {one}: move one of the two away"
+    middles = {slot: area.mean(axis=0) for slot, area in view.slots.items()}
+    punto, banco = (
+        np.array([middle for slot, middle in middles.items() if slot.is_punto is is_punto])
+        for is_punto in (True, False)
+    )
+    way = banco.mean(axis=0) - punto.mean(axis=0)
+    if float((punto @ way).max()) >= float((banco @ way).min()):
+        yield "PUNTO_1", "and the rest of Punto's slots must lie on one side of Banco's"
+    hull = cv2.convexHull(np.concatenate([*view.slots.values()]).astype(np.float32))
+    x, y = view.mouth.mean(axis=0).tolist()
+    if cv2.pointPolygonTest(hull, (x, y), False) >= 0:
+        yield "MOUTH", "lies among the slots: put it where cards leave the shoe"

@@ -35,6 +35,7 @@ from vision.config.fields import (
 from vision.config.profiles import DEFAULT, WagersSection
 from vision.errors import ConfigurationError
 from vision.files import text_of
+from vision.game.events import Slot
 from vision.secrets import has_password, shown
 from vision.sight.geometry.plane import POKER_MM, Frame, Homography, Lens, Points, TableView
 
@@ -152,7 +153,7 @@ class ViewSection(Section):
     """Where the table lies in the picture, and where the slots, shoe mouth and discard tray are.
 
     `layout` is the picture of the empty layout taken at the calibration; comparing with it shows
-    whether the camera has moved. As long as it is a `template`, no cards are read.
+    whether the camera has moved.
     """
 
     image_px: tuple[Point, Point, Point, Point]
@@ -163,7 +164,6 @@ class ViewSection(Section):
     card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = POKER_MM
     lens: LensSection | None = None
     layout: PathText = ""
-    template: bool = False
 
     def plane(self) -> Homography:
         """Return the map between picture (pixels) and table (millimetres)."""
@@ -436,8 +436,19 @@ class TableConfig(Section):
     archive: ArchiveSection = ArchiveSection()
 
 
-def load(path: Path) -> TableConfig:
-    """Read and check a table file.
+# The view of a table that nobody has measured yet, for the pages on which it is measured: areas of
+# a millimetre in the picture's corner.
+_DOT = [[1.0, 1.0], [2.0, 1.0], [2.0, 2.0], [1.0, 2.0]]
+UNMEASURED = {
+    "image_px": [[1.0, 1.0], [60.0, 1.0], [60.0, 60.0], [1.0, 60.0]],
+    "table_mm": [[1.0, 1.0], [60.0, 1.0], [60.0, 60.0], [1.0, 60.0]],
+    "slots_mm": {slot.name: _DOT for slot in Slot},
+    "mouth_mm": _DOT,
+}
+
+
+def load(path: Path, *, unmeasured: bool = False) -> TableConfig:
+    """Read and check a table file; `unmeasured`: one without [view] is taken with `UNMEASURED`.
 
     ConfigurationError has a line for every faulty key: the file, the key, the fault and the cure.
     """
@@ -457,6 +468,7 @@ def load(path: Path) -> TableConfig:
         raise ConfigurationError(
             f"{path}: is not valid TOML: {error}; correct that line"
         ) from error
+    data = {"view": UNMEASURED, **data} if unmeasured else data
     unfilled = [f"{path}: {key}: {UNFILLED}" for key in with_variables(data)]
     if unfilled:
         raise ConfigurationError("\n".join(unfilled))

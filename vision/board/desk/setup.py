@@ -44,7 +44,6 @@ NOT_HERE = (
 JOBS = {
     "check": ("check",),
     "enrol": ("enrol",),
-    "sheet": ("calibrate", "--yes", "--source="),
     "run": ("run",),
 }
 # Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.
@@ -81,14 +80,18 @@ class SetupPages:
             Route(f"{start}/places", self._guard(self._write, change=True), methods=["POST"]),
             Route(f"{start}/house", self._guard(lambda editor, *_: house_rules(editor.file))),
             Route(f"{start}/house", self._guard(self._write_house, change=True), methods=["POST"]),
+            Route(f"{start}/cards", self._guard(_look)),
+            Route(f"{start}/cards", self._guard(self._save, change=True), methods=["POST"]),
             Route(f"{start}/job", self._guard(self._job)),
             Route(f"{start}/job/{{name}}", self._guard(self._run, change=True), methods=["POST"]),
         ]
 
     def stop(self) -> None:
-        """End the commands that still run."""
+        """End the commands that still run, and close the cameras."""
         for job in self._jobs.values():
             job.stop()
+        for editor in self._editors.values():
+            editor.viewfinder.release()
 
     def _guard(self, answer: Handler, *, change: bool = False) -> Any:
         def of_table(request: Request, session: Session) -> Any:
@@ -108,7 +111,15 @@ class SetupPages:
         return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
-        kept, before, after = editor.write(request.state.fields)
+        return self._written(editor, request, session, editor.write(request.state.fields))
+
+    def _save(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
+        return self._written(editor, request, session, editor.save())
+
+    def _written(
+        self, editor: TableEditor, request: Request, session: Session, what: tuple[str, str, str]
+    ) -> dict[str, str]:
+        kept, before, after = what
         words = "%s wrote the areas of %s, now %s; the old file is kept as %s"
         log.info(words, session.name, editor.file, after, kept)
         detail = f"sha256 {before} -> sha256 {after}"
@@ -149,7 +160,7 @@ class SetupPages:
 
 def house_rules(file: str) -> dict[str, Any]:
     """Return the rules of a table file, a line for each that there are; `asked`: it names one."""
-    config = load(Path(file))
+    config = load(Path(file), unmeasured=True)
     names = dict.fromkeys((*profile_names(), config.profile))
     return {
         "profiles": {name: in_a_line(load_profile(name)) for name in names},
@@ -168,6 +179,11 @@ def write_house_rules(file: str, given: Mapping[str, Any]) -> None:
     table.change("wagers", {key: given.get(key) or None for key in WagersSection.model_fields})
     if table.is_changed:
         table.write()
+
+
+def _look(editor: TableEditor, request: Request, _session: Session) -> dict[str, Any]:
+    asked = request.query_params
+    return editor.look(asked.getlist("without"), asked.get("size"))
 
 
 # --- running a command ---

@@ -1,4 +1,4 @@
-"""What an engineer does to a table file from a page: see its places in the picture, move them.
+"""What an engineer does to a table file from a page: measure it by laid cards, move its places.
 
 Places travel as pixels and are kept in millimetres, as `calibrate` writes them. `Viewfinder` gives
 the newest picture of the camera while somebody looks. Knows nothing of pages and people.
@@ -10,7 +10,7 @@ import hashlib
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -19,19 +19,15 @@ import cv2
 import numpy as np
 
 from vision.camera.source import Shot, open_source
-from vision.config.editor import TableFile, areas_section, plane_section
-from vision.config.table import CameraSection, TableConfig, ViewSection, load
+from vision.config.editor import TableFile
+from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import jpeg, open_picture
 from vision.secrets import masked, shown
-from vision.sight.geometry.plane import Frame, Homography, Image, Points, polygon
+from vision.sight.geometry.plane import Frame, Image, Points, TableView, polygon
 from vision.sight.quality.view import gauges
 
 MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
-# A place may reach out of the picture, but not so far that it is a slip.
-OUTSIDE = 0.5
-LAYOUT = "LAYOUT"  # what a page calls the corners of a template
-
 # Seconds that the camera stays open after the last question: the page asks every second.
 OPEN_AFTER_S = 8.0
 # Seconds that a picture counts as live; older, and the page says that none comes.
@@ -46,13 +42,21 @@ QUALITY = 80
 Draw = Callable[[TableConfig], Callable[[Frame], Image]]
 
 
+# Measures a table by the cards in a picture, given places without a card, and their size if known;
+# what it gives is a `vision.setup.calibration.cards.LaidCards`.
+Measure = Callable[[Image, Collection[str], str | None], Any]
+
+
 class TableEditor:
     """One table file and its camera."""
 
-    def __init__(self, config: TableConfig, path: Path, draw: Draw) -> None:
+    def __init__(self, config: TableConfig, path: Path, draw: Draw, measure: Measure) -> None:
         self._path = path
         self.file = str(path)
         self.viewfinder = Viewfinder(config.camera, lambda: draw(load(path)))
+        self._measure = measure
+        # The last picture that was measured, and what it gave.
+        self._last: tuple[Image, Any] | None = None
 
     def picture(self, *, drawn: bool) -> bytes:
         """Return what the camera sees of the layout now, JPEG; OutsideError without an answer.
@@ -63,80 +67,106 @@ class TableEditor:
 
     def gauges(self) -> list[dict[str, Any]]:
         """Return light, focus and size of a card in the newest picture; OutsideError likewise."""
-        found = gauges(self.viewfinder.image(), load(self._path).view.table_view())
+        found = gauges(self.viewfinder.image(), self._view())
         return [{**one._asdict(), "good": one.good} for one in found]
 
     def kept(self) -> bytes:
-        """Return the picture of the empty layout that was kept, JPEG; OutsideError without one."""
-        layout = load(self._path).view.layout
+        """Return the picture of the layout that was kept, JPEG; OutsideError without one."""
+        layout = self._load().view.layout
         image = open_picture(Path(layout)) if layout else None
         if image is None:
             raise OutsideError(
-                f"{self._path}: no picture of the layout is kept; shoe-reader calibrate keeps one"
+                f"{self._path}: no picture of the layout is kept; measuring the table keeps one"
             )
         return jpeg(self._covered(image), QUALITY)
 
     def places(self) -> dict[str, Any]:
         """Return size (width, height), places (name: n x 2 px), and the file they stand in.
 
-        As long as nothing is measured, the corners of the template are a place too.
+        There are none as long as nothing is measured.
         """
-        config = load(self._path)
-        view = config.view.table_view()
-        named = {name: view.homography.to_px(area) for name, area in view.areas.items()}
-        if _is_loose(config.view):
-            named = {LAYOUT: np.asarray(config.view.image_px), **named}
+        config, view = self._load(), self._view()
         return {
             "size": [config.camera.width, config.camera.height],
-            "places": {name: np.round(area, 1).tolist() for name, area in named.items()},
+            "places": {} if view is None else _in_picture(view),
             "file": self.file,
-            "template": config.view.template,
             "version": self._version(),
         }
 
+    def look(self, without: Collection[str], size: str | None) -> dict[str, Any]:
+        """Measure the table by the cards that lie on it now; OutsideError without a picture.
+
+        Return the outlines that are `seen` and the `places` as they would be (name: n x 2 px),
+        `faults` and `notes` in words, `misfit_mm`, and whether the cards lie `at_rest`.
+        """
+        image, last = self.viewfinder.image(), self._last
+        found = self._measure(image, without, size)
+        self._last = image, found
+        rest = last is not None and last[0].shape == image.shape and found.at_rest(last[0], image)
+        return {
+            "seen": {name: _rounded(quad) for name, quad in found.seen.items()},
+            "places": {} if found.view is None else _in_picture(found.view),
+            "faults": list(found.faults),
+            "notes": list(found.notes),
+            "misfit_mm": round(found.misfit_mm, 2),
+            "at_rest": rest,
+        }
+
+    def save(self) -> tuple[str, str, str]:
+        """Write what the cards gave at the last look; return as `write` does.
+
+        ConfigurationError where they gave nothing that can be kept.
+        """
+        if self._last is None or self._last[1].view is None or self._last[1].faults:
+            raise ConfigurationError(f"{self._path}: the cards do not lie as they should yet")
+        before, file, (image, found) = self._version(), TableFile(self._path), self._last
+        file.change_view(found.view, found.emptied(image))
+        return str(file.write()), before, self._version()
+
     def write(self, changed: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Write the places that were moved (pixels).
+        """Write the places that were moved (pixels), and keep a picture of the layout.
 
         Return where the old file is kept, its hash, and that of the new. ConfigurationError where
         they are no places, or the file is another than they were read from; OutsideError where it
         cannot be written.
         """
-        before = self._version()
+        before, view = self._version(), self._view()
         if changed.get("version") != before:
             raise ConfigurationError(
                 f"{self._path}: has changed meanwhile; reload the page, then move the areas"
             )
-        config = load(self._path)
-        view, size = config.view.table_view(), (config.camera.width, config.camera.height)
         given = changed.get("places")
-        if not isinstance(given, dict) or not given:
+        if view is None or not isinstance(given, dict) or not given:
             raise ConfigurationError("no area was moved; drag one, then save")
-        moved = {name: _pixels(name, points, size) for name, points in given.items()}
-        section: dict[str, Any] = {"template": None}
-        if _is_loose(config.view) and LAYOUT in moved:
-            plane = Homography.fit(moved.pop(LAYOUT), config.view.table_mm)
-            view = replace(view, homography=plane)
-            # Corners of a layout may lie outside the picture; the points of a table file may not.
-            section |= plane_section(plane, size)
-        strange = moved.keys() - view.areas.keys()
-        if strange:
+        areas = {
+            **view.areas,
+            **{n: view.homography.to_mm(_polygon(n, p)) for n, p in given.items()},
+        }
+        if strange := areas.keys() - view.areas.keys():
             raise ConfigurationError(
                 f"this table has no such areas: {sorted(strange)}; load the page again"
             )
+        slots = {slot: areas[slot.name] for slot in view.slots}
+        moved = replace(view, slots=slots, mouth=areas["MOUTH"], discard=areas.get("DISCARD"))
         file = TableFile(self._path)
-        areas = {n: view.homography.to_mm(area) for n, area in moved.items()}
-        file.change("view", {**section, **areas_section(areas)})
+        file.change_view(moved, self.viewfinder.image())
         return str(file.write()), before, self._version()
+
+    def _load(self) -> TableConfig:
+        return load(self._path, unmeasured=True)
+
+    def _view(self) -> TableView | None:
+        """Return the view of the table, `None` as long as nothing is measured."""
+        return self._load().view.table_view() if TableFile(self._path).section("view") else None
 
     def _covered(self, image: Image) -> Image:
         """Return a picture with all blacked out that lies beyond the layout: guests, and staff.
 
-        Where the layout lies is not known of a template: all is shown.
+        Where the layout lies is not known before it is measured: all is shown.
         """
-        view = load(self._path).view
-        if view.template:
+        if self._view() is None:
             return image
-        hull = cv2.convexHull(view.outline_px()).reshape(-1, 2)
+        hull = cv2.convexHull(self._load().view.outline_px()).reshape(-1, 2)
         mask = np.zeros(image.shape[:2], np.uint8)
         cv2.fillConvexPoly(mask, np.rint(hull).astype(np.int32), 255)
         return cast(Image, cv2.bitwise_and(image, image, mask=mask))
@@ -148,20 +178,24 @@ class TableEditor:
             raise OutsideError(f"{self._path}: {error.strerror}") from error
 
 
-def _is_loose(view: ViewSection) -> bool:
-    """Whether the plane is the template's own, so that its corners may be dragged."""
-    return view.template and not view.layout and view.lens is None
+def _in_picture(view: TableView) -> dict[str, Any]:
+    """Return the areas of a table in the picture, n x 2 px by name."""
+    return {name: _rounded(view.homography.to_px(area)) for name, area in view.areas.items()}
 
 
-def _pixels(name: str, points: object, size: tuple[int, int]) -> Points:
-    """Return a polygon that a page sent; ConfigurationError where it is none in the picture."""
+def _rounded(points: Points) -> list[list[float]]:
+    found: list[list[float]] = np.round(points.astype(float), 1).tolist()
+    return found
+
+
+def _polygon(name: str, points: object) -> Points:
+    """Return a polygon (n x 2 px) that a page sent; ConfigurationError where it is none."""
     try:
         area = polygon(points)  # type: ignore[arg-type]
     except (ValueError, TypeError) as error:
         raise ConfigurationError(f"{name}: {error}") from error
-    low, high = -OUTSIDE * np.array(size), (1 + OUTSIDE) * np.array(size)
-    if len(area) > MOST_POINTS or not np.all((area >= low) & (area <= high)):
-        raise ConfigurationError(f"{name}: lies outside the picture; drag it back in")
+    if len(area) > MOST_POINTS or not np.isfinite(area).all():
+        raise ConfigurationError(f"{name}: has too many corners, or none; drag it anew")
     return area
 
 

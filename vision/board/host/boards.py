@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -335,3 +336,19 @@ def with_broker(config: TableConfig, port: int, websocket_port: int) -> TableCon
     """Return the settings with an embedded broker at these ports."""
     ports = {"kind": "embedded", "port": port, "websocket_port": websocket_port}
     return config.model_copy(update={"broker": config.broker.model_copy(update=ports)})
+
+
+def serve_boards(
+    config: TableConfig, editor: TableEditor, opened: ExitStack, *, port: int | None = None
+) -> Boards:
+    """Serve the boards of a table until `opened` closes, on a free port where the usual is taken.
+
+    A `port` that somebody named is not exchanged: OutsideError where it is taken.
+    """
+    editors = {config.table: editor}
+    try:
+        return opened.enter_context(Boards([config], address_of(config, port=port), editors))
+    except OutsideError:
+        if port is not None:
+            raise
+        return opened.enter_context(Boards([config], address_of(config, port=0), editors))

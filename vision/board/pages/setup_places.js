@@ -4,30 +4,15 @@ import { shape } from "/cards.js";
 import { slotName, word, wordOf } from "/words.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const FRAME = "LAYOUT"; // the corners of a template: they carry all other areas along
 export const areaName = (name) => (name.includes("_") ? slotName(name) : wordOf("area", name));
-
-// The perspective (3 x 3) that takes the unit square to four points.
-function ofSquare([[x0, y0], [x1, y1], [x2, y2], [x3, y3]]) {
-  const [sx, sy] = [x0 - x1 + x2 - x3, y0 - y1 + y2 - y3];
-  const [ax, ay, bx, by] = [x1 - x2, y1 - y2, x3 - x2, y3 - y2];
-  const [g, h] = [sx * by - sy * bx, ax * sy - ay * sx].map((one) => one / (ax * by - ay * bx));
-  return [[x1 - x0 + g * x1, x3 - x0 + h * x3, x0], [y1 - y0 + g * y1, y3 - y0 + h * y3, y0], [g, h, 1]];
-}
-
-const product = (one, two) => one.map((row) => [0, 1, 2].map((i) => row.reduce((sum, value, k) => sum + value * two[k][i], 0)));
-
-// But for a factor, which a perspective does not have.
-function inverse([[a, b, c], [d, e, f], [g, h, i]]) {
-  return [[e * i - f * h, c * h - b * i, b * f - c * e], [f * g - d * i, a * i - c * g, c * d - a * f], [d * h - e * g, b * g - a * h, a * e - b * d]];
-}
 
 export class Places {
   // `saved` has size, places and version as the server sent them; `changed` is called after each change.
   constructor(svg, saved, changed) {
     this.svg = svg;
     this.changed = changed;
-    Object.assign(this, { version: saved.version, template: saved.template, file: saved.file });
+    Object.assign(this, { version: saved.version, file: saved.file });
+    this.measured = Object.keys(saved.places).length > 0;
     this.was = saved.places;
     this.now = structuredClone(saved.places);
     this.unit = saved.size[0] / 100;
@@ -71,24 +56,17 @@ export class Places {
   }
 
   shift(name, corners, [x, y], from) {
-    const all = structuredClone(this.now);
     for (const corner of corners) this.now[name][corner] = [Math.round(10 * (from[corner][0] + x)) / 10, Math.round(10 * (from[corner][1] + y)) / 10];
     this.draw(name);
-    if (name === FRAME) this.carry(all);
     this.changed();
   }
 
-  // Take all areas along with the four corners, as the perspective has it.
-  carry(before) {
-    const map = product(ofSquare(this.now[FRAME]), inverse(ofSquare(before[FRAME])));
-    for (const name of Object.keys(this.now)) {
-      if (name === FRAME) continue;
-      this.now[name] = before[name].map(([x, y]) => {
-        const [u, v, w] = map.map((row) => row[0] * x + row[1] * y + row[2]);
-        return [Math.round(10 * u / w) / 10, Math.round(10 * v / w) / 10];
-      });
-      this.draw(name);
-    }
+  // Show outlines of cards and areas as they would be over the picture; nothing of them is dragged.
+  propose(seen, places) {
+    this.svg.querySelectorAll(".seen, .proposed").forEach((old) => old.remove());
+    const outline = (kind, name, points) => shape("polygon", { class: `${kind} ${name}`, points: points.map((point) => point.join()).join(" ") });
+    this.svg.append(...Object.entries(places).map(([name, points]) => outline("proposed", name, points)), ...Object.entries(seen).map(([name, points]) => outline("seen", name, points)));
+    for (const group of this.groups.values()) group.toggleAttribute("hidden", Object.keys(places).length > 0);
   }
 
   key(event, name, corners = this.now[name].keys()) {

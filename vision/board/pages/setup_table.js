@@ -19,8 +19,13 @@ let job = { name: "", running: false, code: null, lines: [] };
 let gauges = [];
 const done = { house: false, check: false, run: false, enrol: false };
 // Where the lines of a command go, and what the page says while it has the camera.
-const OUT = { sheet: "measured", check: "check", run: "coups", enrol: "enrol" };
+const OUT = { check: "check", run: "coups", enrol: "enrol" };
 const KINDS = ["live", "drawn", "kept"];
+// The card of each place, and which places may do without.
+const LAID = { PUNTO_1: "As", PUNTO_2: "2s", PUNTO_3: "3s", DISCARD: "Kc", BANCO_1: "Ah", BANCO_2: "2h", BANCO_3: "3h", MOUTH: "Kd" };
+const OPTIONAL = ["PUNTO_3", "BANCO_3", "DISCARD"];
+const without = new Set();
+let laying = false;
 
 function say(id, text, bad = false) {
   setText(id, text);
@@ -85,22 +90,83 @@ async function load() {
   const { body, why } = await ask(`${base}/places`);
   if (why) return say("said", why, true);
   places = new Places($("places"), body, changed);
-  setText("how", word(!body.template ? "setup.measured" : "LAYOUT" in body.places ? "setup.measure" : "setup.drag_each"));
+  setText("how", word(places.measured ? "setup.measured" : "setup.measure"));
+  $("drawn").disabled = !places.measured;
   changed();
   guide();
 }
 
 function changed() {
   const any = Object.keys(places.moved()).length > 0;
-  $("save").disabled = !any && !places.template;
+  $("save").disabled = !any;
   $("undo").disabled = !any;
   if (any) say("said", word("setup.not_saved", { names: Object.keys(places.moved()).map(areaName).join(", ") }));
+}
+
+// --- the laid cards --------------------------------------------------------------------------
+
+function lay(on) {
+  laying = on;
+  $("lay").setAttribute("aria-pressed", on);
+  $("laying").hidden = !on;
+  $("keep").disabled = true;
+  if (on) {
+    choose("live");
+    showLaid({});
+    measureCards();
+  } else {
+    places.propose({}, {});
+    $("measured").replaceChildren();
+  }
+}
+
+async function measureCards() {
+  if (!laying) return;
+  const asked = new URLSearchParams([...without].map((name) => ["without", name]));
+  if ($("size").value) asked.set("size", $("size").value);
+  const { body, why } = await ask(`${base}/cards?${asked}`);
+  if (!laying) return;
+  if (body) {
+    showLaid(body.seen);
+    places.propose(body.seen, body.places);
+    $("keep").disabled = body.faults.length > 0 || !body.at_rest;
+    const wait = body.faults.length || body.at_rest ? [] : [word("setup.moving")];
+    const fits = body.faults.length ? [] : [word("setup.fits", { mm: body.misfit_mm.toLocaleString(spoken()) })];
+    const lines = [...body.faults.map((line) => `FAULT ${line}`), ...body.notes, ...fits, ...wait];
+    renderOnce($("measured"), JSON.stringify(lines), () => lines.map(checkLine));
+  } else $("measured").replaceChildren(checkLine(`FAULT ${why}`));
+  setTimeout(measureCards, LIVE_MS);
+}
+
+function showLaid(seen) {
+  renderOnce($("laid"), JSON.stringify([Object.keys(seen), [...without]]), () => Object.entries(LAID).map(([name, card]) => {
+    const may = OPTIONAL.includes(name);
+    const tile = make(may ? "button" : "div", name in seen ? "lies" : "");
+    tile.append(without.has(name) ? make("span", "", "–") : cardFace(card), make("span", "", areaName(name)));
+    if (may) {
+      tile.type = "button";
+      tile.setAttribute("aria-pressed", without.has(name));
+      tile.addEventListener("click", () => { without.delete(name) || without.add(name); showLaid(seen); });
+    }
+    return tile;
+  }));
+}
+
+async function keep() {
+  $("keep").disabled = true;
+  const { body, why } = await ask(`${base}/cards`, {});
+  if (why) return say("said", why, true);
+  lay(false);
+  await load();
+  say("said", word("setup.saved", { file: body.kept ?? places.file }));
 }
 
 // --- the next step -----------------------------------------------------------------------------
 
 function guide() {
-  const ready = [gauges.length > 0 && gauges.every((one) => one.good), !places?.template, done.house, done.check, done.run, done.enrol];
+  // Where the cards were measured the light is good enough, whatever the bars say.
+  const bright = places?.measured || (gauges.length > 0 && gauges.every((one) => one.good));
+  const ready = [bright, places?.measured, done.house, done.check, done.run, done.enrol];
   const next = ready.indexOf(false);
   [...$("steps").children].forEach((step, i) => {
     step.classList.toggle("done", ready[i]);
@@ -113,7 +179,7 @@ function guide() {
 
 async function save() {
   $("save").disabled = true;
-  const { body, why } = await ask(`${base}/places`, { places: places.template ? places.now : places.moved(), version: places.version });
+  const { body, why } = await ask(`${base}/places`, { places: places.moved(), version: places.version });
   if (why) { $("save").disabled = false; return say("said", why, true); }
   await load();
   say("said", word("setup.saved", { file: body.kept }));
@@ -122,13 +188,13 @@ async function save() {
 // --- what runs -------------------------------------------------------------------------------
 
 async function run(name) {
+  if (laying) lay(false);
   const { body, why } = await ask(`${base}/job/${name}`, {});
   if (why) return setText("progress", why);
   showJob(body);
 }
 
 function showJob(now) {
-  const ended = job.running && !now.running;
   job = now;
   for (const button of document.querySelectorAll("[data-job]")) button.disabled = job.running !== (button.dataset.job === "stop");
   if (!(job.name in OUT)) return guide();
@@ -139,7 +205,6 @@ function showJob(now) {
   if (job.name === "check") done.check = !job.running && job.code === 0;
   if (job.name === "run") done.run = job.lines.some((line) => /^coup .*(Punto|Banco|Egalite) /.test(line));
   if (job.name === "enrol") showDeck(seen);
-  if (ended && OUT[job.name] === "measured") load();
   guide();
 }
 
@@ -186,6 +251,8 @@ async function begin() {
   for (const name of KINDS) $(name).addEventListener("click", () => choose(name));
   for (const button of document.querySelectorAll("[data-job]")) button.addEventListener("click", () => run(button.dataset.job));
   $("save").addEventListener("click", save);
+  $("lay").addEventListener("click", () => lay(!laying));
+  $("keep").addEventListener("click", keep);
   $("undo").addEventListener("click", async () => { await load(); say("said", ""); });
   beginHouse((asked) => { done.house = asked; guide(); });
   await load();

@@ -1,4 +1,4 @@
-"""Draw on pictures what sight makes of them: the film of `run --draw`, and the set-up page, live.
+"""What sight makes of pictures: drawn on the film of `run --draw` and, live, for the set-up page.
 
 The film consists of fragments of two seconds, each whole: whatever ends the program, what was
 written so far can be played.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import IO, Self
 
@@ -17,10 +18,13 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from vision.app.pipeline import SightPipeline, models_of, rules_of
+from vision.board.desk.table_editor import Measure
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import taken
 from vision.game.outputs import Output
+from vision.inference.load import for_pictures
+from vision.setup.calibration.cards import measure
 from vision.sight.drawing import Drawing, SightView, output_words
 from vision.sight.geometry.plane import Frame, Image
 from vision.wire.session import Step
@@ -148,3 +152,9 @@ def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
         return drawing(frame, pipeline.view)
 
     return draw
+
+
+def live_measuring() -> Measure:
+    """Return what measures a table by the cards in a picture; it opens the models at first."""
+    models = cache(lambda: for_pictures(threads=2))
+    return lambda image, without, size: measure(models(), [image], without=without, size=size)

@@ -308,7 +308,7 @@ def lacks(gatherer: Gatherer) -> list[str]:
     if missing:
         found.append(f"not seen for sure: {named(missing)}")
         if again := gatherer.shown_twice():
-            found.append(f"shown twice, or taken for one another: {named(again)}")
+            found.append(f"seen at two places, one may be a missing card: {named(again)}")
     if twice:
         found.append(f"two cards at once look like {named(twice)}")
     if not gatherer.back_seen:

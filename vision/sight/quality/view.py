@@ -251,7 +251,7 @@ class ReadingTrend:
 # white cards are blown out.
 LEVELS = (35.0, 190.0)
 # A picture is blurred where its steepest edge, over two pixels, is less than this share of its
-# whole contrast. Chosen on blurred pictures of the marker sheet.
+# whole contrast. Chosen on blurred pictures of the table with cards.
 SHARP_SHARE = 0.3
 # Pixels of a card's short side from which 98 of 100 cards are named (deploy/reading.md).
 CARD_PX = 40.0
@@ -285,16 +285,19 @@ def focus(grey: NDArray[np.integer | np.floating]) -> float:
     return float(steepest / max(high - low, 1.0))
 
 
-def gauges(image: Image, view: TableView) -> tuple[Gauge, ...]:
-    """Return light, focus and size of a card in a picture (H x W x 3, BGR) of a table."""
+def gauges(image: Image, view: TableView | None) -> tuple[Gauge, ...]:
+    """Return light and focus of a picture (H x W x 3, BGR), of a measured table a card's size."""
     green = image[::4, :, 1]
     level = float(np.median(green[:, ::4]))
+    dark = "give more light" if level < LEVELS[0] else "give less light, or shorten the exposure"
+    found = (
+        Gauge("light", level, *LEVELS, 255.0, dark),
+        Gauge("focus", focus(green), SHARP_SHARE, 2.0, 1.0, "focus the lens"),
+    )
+    if view is None:
+        return found
     middles = (area.mean(axis=0).tolist() for area in view.slots.values())
     cards = [view.quad_px(Pose(x, y, 90.0)) for x, y in middles]
     wide = min(float(np.linalg.norm(card[1] - card[0])) for card in cards)
-    dark = "give more light" if level < LEVELS[0] else "give less light, or shorten the exposure"
-    return (
-        Gauge("light", level, *LEVELS, 255.0, dark),
-        Gauge("focus", focus(green), SHARP_SHARE, 2.0, 1.0, "focus the lens"),
-        Gauge("card width in pixels", wide, CARD_PX, 1e4, 3 * CARD_PX, "hang the camera nearer"),
-    )
+    size = ("card width in pixels", wide, CARD_PX, 1e4, 3 * CARD_PX, "hang the camera nearer")
+    return (*found, Gauge(*size))

@@ -1,0 +1,91 @@
+"""Measure an exported network of the mouth: `python -m models.evaluate.mouth [ONNX]`.
+
+Mouths of held-out decks, hands and films, drawn at random, go through ONNX Runtime. How its answers
+are used is measured on films, with the decoder: `models.evaluate.following`. With `--ship` the file
+goes to `models/` and its card is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.mouth.samples import mixed
+from datasets.mouth.shoes import Kind
+from models.networks.classifier import onnx_runner
+from models.networks.model_card import SHIPPED, print_or_ship
+from models.train.mouth import INPUT, RUNS, bank_of, stacked
+from models.train.sample_bank import fill
+from vision.sight.detection.mouth import LABELS
+
+# Seed of the held-out samples: another one than any training's.
+SEED = 60_002
+PHASES = ("rest", "partly", "wholly")
+KINDS = ("back", "face", "cut", "none")
+Values = NDArray[np.float32]
+
+
+def samples(count: int) -> tuple[Values, Values]:
+    """Return held-out patches (N x 9 x 56 x 80, RGB, 0 to 1) and answers, drawn once."""
+    bank = bank_of(f"measured-{SEED}", count)
+    fill(bank, mixed(SEED + bank.ready(), split="test"))
+    pictures, truth = bank.slice(0, count)
+    return stacked(pictures).numpy(), truth.numpy()
+
+
+def measure(found: Values, truth: Values) -> dict[str, str | int | float]:
+    """Return what of the answers (N x 10) is right, of the true ones (N x 5)."""
+    phase, shift, kind, hand, together = truth.T
+    said, shown = found[:, :3].argmax(1), found[:, 4:8].argmax(1)
+    far = (~np.isnan(shift)) & (shift < 1.3)
+    is_out = phase > 0
+    others, two = is_out & (kind >= 0) & (kind != Kind.CUT), is_out & (together == 1)
+    one = is_out & (together == 0)
+    return {
+        "samples": len(truth),
+        **{f"{name}_right": _share(said, phase, which) for which, name in enumerate(PHASES)},
+        "shift_off_card_depths": round(float(np.median(abs(found[far, 3] - shift[far]))), 3),
+        **{f"{name}_right": _share(shown, kind, which) for which, name in enumerate(KINDS)},
+        "out_and_taken_for_the_cut_card": f"{(shown[others] == Kind.CUT).sum()} of {others.sum()}",
+        "hand_right": f"{((found[:, 8] > 0) == (hand > 0)).sum()} of {len(truth)}",
+        "two_together": f"{(found[two, 9] > 0).sum()} of {two.sum()}",
+        "one_taken_for_two": f"{(found[one, 9] > 0).sum()} of {one.sum()}",
+    }
+
+
+def _share(said: Values, truth: Values, which: int) -> str:
+    mine = said[truth == which]
+    return f"{(mine == which).sum()} of {len(mine)}"
+
+
+def main() -> None:
+    """Measure; print it, or ship the file with its card."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "mouth.onnx")
+    parser.add_argument("--samples", type=int, default=1200)
+    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
+    arguments = parser.parse_args()
+    RUNS.mkdir(parents=True, exist_ok=True)
+    patches, truth = samples(arguments.samples)
+    _, run = onnx_runner(arguments.onnx, threads=1)
+    found = np.concatenate([run(part) for part in np.array_split(patches, 16)])
+    command = f"python -m models.evaluate.mouth --samples {arguments.samples}"
+    card = {
+        "name": "mouth",
+        "task": "whether a card is out of the shoe's mouth, how far, and what it shows",
+        "network": "MouthNet, 0.1 million parameters",
+        "licence": "Apache-2.0; trained without ultralytics",
+        "recipe": "python -m models.train.mouth",
+        "trained": arguments.trained,
+        "input": INPUT,
+        "labels": list(LABELS),
+    }
+    print_or_ship(arguments, command, {"measured": measure(found, truth)}, card)
+
+
+if __name__ == "__main__":
+    main()

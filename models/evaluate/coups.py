@@ -129,12 +129,14 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
             published.setdefault(payload["coup"], []).append(payload)
         elif message["topic"].endswith("/alert"):
             alerts.setdefault(payload["coup"], set()).add(payload["code"])
+    shown: defaultdict[int, set[str]] = defaultdict(set)
+    for fault in truth["faults"]:
+        shown[shown_in(fault, truth["coups"])].add(fault["code"])
     for coup in truth["coups"]:
         number = coup["coup"]
-        if not coup["faults"]:
+        if not coup["faults"] and not shown[number]:
             judge(coup, published.get(number, []), tally, name)
-        wanted = {f["code"] for f in truth["faults"] if f["coup"] == number}
-        compare_alerts(wanted, alerts.get(number, set()), tally, f"{name} coup {number}")
+        compare_alerts(shown[number], alerts.get(number, set()), tally, f"{name} coup {number}")
     for number in set(published) - {coup["coup"] for coup in truth["coups"]}:
         tally.wrong += 1
         tally.notes.append(f"{name}: coup {number} was never dealt: {short(published[number][-1])}")
@@ -144,6 +146,16 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
     compare_exits(truth["cards"], messages, tally.exits)
     faulty = {fault["coup"] for fault in truth["faults"]}
     tally.alarms.count(messages, faulty, truth["frames"] / truth["fps"])
+
+
+def shown_in(fault: Json, coups: list[Json]) -> int:
+    """Return the coup that is on when a fault is to be seen.
+
+    A face in the mouth may show while the coup before that card's own is on.
+    """
+    begun = [c["coup"] for c in coups if c.get("start_ms", 0) <= fault.get("at_ms", -1)]
+    own: int = fault["coup"]
+    return min(own, max(begun, default=own))
 
 
 def compare_alerts(wanted: set[str], raised: set[str], tally: Tally, name: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from datasets.dealing.style import Manner
-from models.evaluate.coups import Tally, compare, options_of, summary, table
+from models.evaluate.coups import Tally, compare, options_of, shown_in, summary, table
 
 HAND = {"cards": ["9s"], "points": 9}
 CLEAN = {"punto": ["9s"], "banco": ["8d"], "punto_points": 9, "banco_points": 8, "winner": "punto"}
@@ -51,6 +51,13 @@ def test_incident_under_its_code_is_raised_and_under_another_missed() -> None:
     assert (raised.right, raised.raised["SWITCH"], raised.missed["SWITCH"]) == (1, 1, 0)
     assert (missed.raised["SWITCH"], missed.missed["SWITCH"]) == (0, 1)
     assert "SWITCH 0 of 1" in summary(missed)
+
+
+def test_face_in_the_mouth_belongs_to_the_coup_in_which_it_shows() -> None:
+    """It may lie open while the coup before its own is on: an alert then accuses nobody falsely."""
+    coups = [{"coup": 1, "start_ms": 0}, {"coup": 2, "start_ms": 9000}]
+    assert shown_in({"coup": 2, "at_ms": 8000}, coups) == 1
+    assert shown_in({"coup": 2, "at_ms": 9500}, coups) == 2
 
 
 def test_fault_alleged_in_a_clean_coup_is_a_false_alert() -> None:

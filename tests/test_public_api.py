@@ -58,11 +58,11 @@ def test_help_lists_every_public_name() -> None:
 @pytest.mark.parametrize(
     ("picture", "words"),
     [
-        (np.zeros((400, 400, 3), np.float32), "an array of float32 .*; numbers from 0 to 1 become"),
-        (np.zeros((400, 400), np.uint8), "an array of 400 x 400 .*; a grey one becomes one with"),
-        (np.zeros((400, 400, 4), np.uint8), "an array of 400 x 400 x 4 is no picture"),
-        (np.zeros((0, 400, 3), np.uint8), "an array of 0 x 400 x 3 is no picture"),
-        (None, "a NoneType is no picture .*; give a file, or what cv2.imread returns"),
+        (np.zeros((400, 400, 3), np.float32), r"float32 \(400, 400, 3\) is no picture"),
+        (np.zeros((400, 400), np.uint8), r"uint8 \(400, 400\) is no picture: .*COLOR_GRAY2BGR"),
+        (np.zeros((400, 400, 4), np.uint8), r"uint8 \(400, 400, 4\) is no picture"),
+        (np.zeros((0, 400, 3), np.uint8), r"uint8 \(0, 400, 3\) is no picture"),
+        (None, r"NoneType \(\) is no picture: .* give a file or what cv2.imread returns"),
         ("there-is-none.jpg", "there-is-none.jpg: No such file or directory; give the name"),
         (__file__, "is not a picture that can be read; give a JPEG"),
     ],

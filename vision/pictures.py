@@ -85,19 +85,13 @@ def picture_in(path: Path) -> NDArray[np.uint8]:
 
 def checked_picture(image: object) -> NDArray[np.uint8]:
     """Return an array that is a picture (H x W x 3, BGR, 8 bits); ConfigurationError for others."""
-    cure = "give a file, or what cv2.imread returns"
-    if not isinstance(image, np.ndarray):
-        found = f"a {type(image).__name__}"
-    elif image.dtype != np.uint8:
-        found = f"an array of {image.dtype}"
-        cure = "numbers from 0 to 1 become one with (255 * picture).round().astype('uint8')"
-    elif image.ndim != 3 or image.shape[2] != 3 or not image.size:
-        found = f"an array of {' x '.join(map(str, image.shape))}"
-        cure = "a grey one becomes one with cv2.cvtColor(picture, cv2.COLOR_GRAY2BGR)"
-    else:
+    kind, shape = getattr(image, "dtype", type(image).__name__), getattr(image, "shape", ())
+    if isinstance(image, np.ndarray) and kind == np.uint8 and shape[2:] == (3,) and image.size:
         return np.asarray(image, np.uint8)
     raise ConfigurationError(
-        f"{found} is no picture (height x width x 3: blue, green, red; 8 bits, uint8); {cure}"
+        f"{kind} {shape} is no picture: height x width x 3 (blue, green, red) of uint8; "
+        "give a file or what cv2.imread returns; cv2.cvtColor(picture, "
+        "cv2.COLOR_GRAY2BGR) makes one of a grey one, (255 * picture).astype('uint8') of 0 to 1"
     )
 
 

@@ -10,11 +10,10 @@ import re
 import shutil
 import signal
 import socket
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import av
@@ -25,7 +24,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.sight.film import UP, Eye, EyeOfMouth, Stage, deal_coup
-from tests.table_log import events_of
+from tests.table_log import PLAYS, events_of, header, session_of
 from vision import cli
 from vision.app import reader as app_module
 from vision.app.journal import Destinations, Journal
@@ -36,11 +35,13 @@ from vision.commands.printing.console import Console
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import parse_cards
-from vision.game.events import ShoeStarted, Started, Stopped
+from vision.game.events import Event, ShoeStarted, Started, Stopped
+from vision.game.outputs import AlertChanged
 from vision.inference.load import ModelSet
 from vision.sight.drawing import HAND, READ, STRIP_PX
 from vision.sight.geometry.plane import Frame
 from vision.storage.log import Entry, Store
+from vision.wire.session import Step, advance
 
 FPS = 15
 # The fifth card goes to Punto: due with 4 against 7, not due with 7 against 7.
@@ -291,6 +292,12 @@ def test_run_picture_of_another_size_is_refused(config: TableConfig, tmp_path: P
         run(with_source(config, str(other)), tmp_path)
 
 
+def shown(monkeypatch: pytest.MonkeyPatch, film: Path, truth: dict[str, Any]) -> None:
+    """Give the demo a film that is its own."""
+    (film / "truth.json").write_text(json.dumps(truth), "utf-8")
+    monkeypatch.setattr(demo, "FILM", film)
+
+
 def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
     film: tuple[Path, Eye],
     eyes: ModelSet,
@@ -302,8 +309,7 @@ def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
         {"coup": number, "winner": "banco", "punto": hands[0], "banco": hands[1]}
         for number, hands in enumerate((expected(LEGAL), expected(OVER_DRAW)), start=1)
     ]
-    dealt = (film[0], {"frames": 323, "fps": FPS, "coups": coups})
-    monkeypatch.setattr(demo, "_film", lambda *_: dealt)
+    shown(monkeypatch, film[0], {"frames": 323, "fps": FPS, "coups": coups})
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Someone else may hold it already, which serves as well.
@@ -312,34 +318,97 @@ def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
             holder.listen()
         assert cli.main(["demo", "--fast"]) == 0
     told = capsys.readouterr().out
-    assert "taking others" in told
-    assert "password: " in told
+    assert "mosquitto_sub -p 1883 " not in told
+    assert "password " in told
     assert "1 read as dealt, 1 openly held, 0 wrong" in told
 
 
-def test_demo_in_a_terminal_leaves_its_pages_open_until_ctrl_c(
+def test_demo_in_a_terminal_deals_shoe_after_shoe_until_ctrl_c(
     start: TableConfig,
     film: tuple[Path, Eye],
+    eyes: ModelSet,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """When the shoe is over, what happened in it can still be looked up."""
+    """It says first what there is to try, and goes on by itself; its reports are there."""
     shutil.copy(film[0] / "table.toml", tmp_path)
     (tmp_path / "frames").symlink_to(start.camera.source)
-    dealt = (tmp_path, {"frames": 45, "fps": FPS, "coups": []})
-    looked = []
+    rounds, looked = [], []
+    deal = demo._round
 
-    def look_and_press_ctrl_c() -> None:
-        url = re.findall(r"desk: +(http\S+)", capsys.readouterr().out)[-1]
-        looked.append(httpx.get(url, follow_redirects=True).text)
-        raise KeyboardInterrupt
+    def deal_and_press_ctrl_c(*given: Any) -> None:
+        deal(*given)
+        rounds.append(given)
+        if len(rounds) == 2:
+            told = capsys.readouterr().out
+            assert told.lstrip().startswith("Three things to try:")
+            url = re.findall(r"the reports: (http\S+)", told)[-1]
+            looked.append(httpx.get(url, follow_redirects=True).text)
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "_film", lambda *_: dealt)
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr(signal, "pause", look_and_press_ctrl_c)
-    assert cli.main(["demo", "--fast"]) == 0
+    shown(monkeypatch, tmp_path, {"frames": 45, "fps": FPS, "coups": []})
+    monkeypatch.setattr(demo, "_round", deal_and_press_ctrl_c)
+    assert cli.main(["demo", "--fast", "--loop"]) == 0
     assert "Log in" in looked[0]
+    assert len({destinations.messages for _, destinations, *_ in rounds}) == 2
+
+
+def test_film_waits_at_a_mis_deal_until_it_is_closed(
+    film: tuple[Path, Eye], eyes: ModelSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The picture stands, its time goes on, and once the alert is closed the next one comes."""
+    monkeypatch.setattr(demo, "STEP_MS", 1)
+    waits = iter([False, True, True, False, False])
+    onlooker = patient()
+    monkeypatch.setattr(onlooker, "waits", lambda: next(waits))
+    still = np.zeros((4, 4, 3), np.uint8)
+    shots = (Shot(Frame(still, 1000 + 40 * n, n), 0.0) for n in range(3))
+    played = [one.frame for one in demo._played(shots, 0.0, onlooker) if isinstance(one, Shot)]
+    assert [frame.index for frame in played] == [0, 1, 1, 1, 2]
+    assert [frame.at for frame in played] == [1000, 1040, 1041, 1042, 1082]
+
+
+def test_film_waits_for_a_minute_after_the_last_thing_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An alert that asks for a person stops the film; closing it, or nobody, lets it go on."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    onlooker = patient()
+    steps = [
+        step
+        for step in _steps(PLAYS["overdraw"]().events)
+        if any(isinstance(output, AlertChanged) for output in step.outputs)
+    ]
+    onlooker.take(steps[0])
+    assert onlooker.waits()
+    now[0] += demo.WAIT_S - 1
+    onlooker.take(steps[1])
+    now[0] += demo.WAIT_S - 1
+    assert onlooker.waits()
+    now[0] += 2
+    assert not onlooker.waits()
+    assert "the film goes on" in capsys.readouterr().out
+    onlooker = patient()
+    for step in steps:
+        onlooker.take(step)
+    assert not onlooker.waits()
+
+
+def patient() -> demo._Onlooker:
+    """Return who follows the demo for somebody at a terminal."""
+    onlooker = demo._Onlooker({"frames": 3, "fps": 1.0})
+    onlooker.patient = True
+    return onlooker
+
+
+def _steps(events: Iterable[Event]) -> Iterator[Step]:
+    desk = session_of(header())
+    for event in events:
+        step = advance(desk, event)
+        desk = step.session
+        yield step
 
 
 def test_journal_log_of_another_table_is_refused(config: TableConfig, tmp_path: Path) -> None:

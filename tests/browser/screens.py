@@ -32,7 +32,7 @@ from tests.floor.archive.month import PlayedTable
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
-from vision.commands.board import reports_of
+from vision.commands import reports_of
 from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.config.table import load
 from vision.floor.archive.database import open_archive

@@ -20,7 +20,7 @@ from tests.floor.archive.month import PlayedTable
 from vision.acceptance.answers import INCIDENTS
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
-from vision.commands.board import reports_of
+from vision.commands import reports_of
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.questions import QUESTIONS, Asked, ask
 from vision.floor.archive.writer import Writer

@@ -21,7 +21,7 @@ from tests.floor.archive.month import PlayedTable
 from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
-from vision.commands.board import reports_of
+from vision.commands import reports_of
 from vision.config.table import TableConfig
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Writer

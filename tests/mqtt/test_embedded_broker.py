@@ -175,9 +175,9 @@ def test_taken_port_is_named_with_the_cure() -> None:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        with pytest.raises(OutsideError, match=rf"port {port} .*\[broker\] port"):
+        with pytest.raises(OutsideError, match=rf"ports {port} and 0 .*\[broker\] port"):
             EmbeddedBroker(port, 0).start()
-        with pytest.raises(OutsideError, match=rf"port {port} .*\[broker\] websocket_port"):
+        with pytest.raises(OutsideError, match=rf"and {port} of .*websocket_port"):
             EmbeddedBroker(0, port).start()
 
 

@@ -41,10 +41,6 @@ def test_discovery_takes_values_from_what_a_table_publishes() -> None:
         assert part["state_topic"].split("/", 4)[4] in PUBLIC
         template = Environment(autoescape=True).from_string(part["value_template"])
         shown[key] = template.render(value_json=last[part["state_topic"]])
-        for there in part.get("availability", ()):
-            state = Environment(autoescape=True).from_string(there["value_template"])
-            online = state.render(value_json={"state": "blind"})
-            assert (online, state.render(value_json={"state": "stopped"})) == ("online", "offline")
     result = last["casino/house/table/7/coup/result"]
     assert shown["result"] == result["winner"]
     assert shown["punto"] == str(result["punto"]["points"])

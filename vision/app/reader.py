@@ -178,7 +178,7 @@ class TableReader:
         self._at = now_ms()
         self._clock = ClockWatch(CLOCK)
         try:
-            shots = open_source(config.camera, speed=speed, start_ms=self._at)
+            shots = self._open_source(speed)
         except ShoeReaderError:
             self._journal.close()
             raise
@@ -198,6 +198,9 @@ class TableReader:
 
     def _open_journal(self, config: TableConfig, destinations: Destinations) -> Journal:
         return Journal(config, destinations, self._recorder)
+
+    def _open_source(self, speed: float) -> Iterator[Shot | Outage]:
+        return open_source(self.config.camera, speed=speed, start_ms=self._at)
 
     @property
     def messages_failure(self) -> str:

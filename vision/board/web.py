@@ -1,15 +1,10 @@
 """The public side of the board: the results pages, and what the public may know of a table.
 
-Server-sent events take the changes of a feed to a browser. Those that were not fetched yet are
-merged by key, which bounds what a browser that has stopped reading can cost.
-
+Server-sent events take the changes of a feed to a browser; those not fetched yet are merged by key.
 Whatever makes an answer may raise: a refusal is a `RefusalError`, what cannot be done a
-ShoeReaderError, and anything else a defect of the program.
-
-A browser can ask for the files of `pages` and for the events of a table by its name, and for
-nothing else. `FIELDS` lists what is let through, so that a field added to the contract stays inside
-until somebody decides that it may go out; names of staff, reasons, faults and counts of the cards
-left never do. The feed behind these pages keeps nothing else.
+ShoeReaderError, anything else a defect. A browser can ask for the files of `pages` and the events
+of tables, and for nothing else. `FIELDS` lists what is let through: names of staff, reasons, faults
+and counts of the cards left never are. The feed behind these pages keeps nothing else.
 """
 
 from __future__ import annotations
@@ -21,6 +16,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NoReturn
 
 from starlette.datastructures import MutableHeaders
@@ -32,7 +28,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
 from vision.board.table_state import Update
+from vision.config.table import BoardSection
 from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import picture_in
 from vision.wire.form import Payload
 
 # Streams of public boards at once. The rest of the connections (`server.IN_ALL`) is left to
@@ -71,8 +69,8 @@ def public_part(topic: str, payload: Payload) -> Payload | None:
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src 'self' data: blob:; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'self'",
+    "connect-src 'self'; font-src 'self'; img-src 'self' data: blob:; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'self'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -81,6 +79,9 @@ HEADERS = {
 # A year, as browsers' own lists ask for: a page is never fetched in clear again.
 OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 PAGES = ("vision.board", "pages")  # styles, scripts and words: a browser can ask for each
+# A logo is a picture and nothing else: what may hold scripts (SVG) is given to no browser.
+LOGOS = {b"\x89PNG": "image/png", b"\xff\xd8": "image/jpeg"}
+LOGO_BYTES = 1_000_000  # every screen fetches it at every start
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -283,15 +284,27 @@ def page(name: str) -> Answer:
     return answer
 
 
-def asset_routes(language: str) -> list[BaseRoute]:
-    """Return the routes of styles, scripts and words, and of the pages' `language`; put them last.
+def asset_routes(house: BoardSection) -> list[BaseRoute]:
+    """Return the routes of styles, scripts and words, and of the house's logo; put them last.
 
-    They answer for every path that no other route has.
+    They answer for every path that no other route has. OutsideError, or ConfigurationError, where
+    the logo is no picture that a browser may be given.
     """
-    return [
-        Route("/words/house.json", lambda _: JSONResponse({"language": language})),
-        Mount("/", StaticFiles(packages=[PAGES])),
-    ]
+    words = files("vision.board").joinpath("pages", "words")
+    names = {file.name.removesuffix(".json"): json.loads(file.read_text("utf-8"))["language"]
+             for file in sorted(words.iterdir(), key=str)}  # fmt: skip
+    spoken = {"language": house.language, "languages": names}
+    routes: list[BaseRoute] = [Route("/words/house.json", lambda _: JSONResponse(spoken))]
+    if house.logo:
+        picture_in(Path(house.logo))
+        data = Path(house.logo).read_bytes()
+        kind = next((kind for start, kind in LOGOS.items() if data.startswith(start)), "")
+        if not kind or len(data) > LOGO_BYTES:
+            raise ConfigurationError(
+                f"[board] logo: {house.logo} is not a PNG or JPEG of at most 1 MB; give one"
+            )
+        routes.append(Route("/house-logo", lambda _: Response(data, media_type=kind)))
+    return [*routes, Mount("/", StaticFiles(packages=[PAGES]))]
 
 
 def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
@@ -319,7 +332,8 @@ def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -
 
     board_page = page("board.html")
     return [
-        Route("/", board_page if len(feed.tables) == 1 else page("tables.html")),
+        Route("/", board_page if len(feed.tables) == 1 else page("lobby.html")),
+        Route("/lobby", page("lobby.html")),
         Route("/table/{table}", board),
         Route("/tables", tables),
         Route("/events/{table}", events),

@@ -6,12 +6,19 @@ what runs it. Only the module of the command that is asked for is imported, for 
 to, and those of `vision.floor` need the libraries of an extra.
 """
 
+from __future__ import annotations
+
+import threading
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from vision.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from vision.board.desk.pages import Reports
 
 AddArguments = Callable[[ArgumentParser], None]
 Run = Callable[[Namespace], int | None]  # the exit code; 0 where it returns none
@@ -97,3 +104,28 @@ def needs_floor(what: str) -> Iterator[None]:
             f"{what} needs '{error.name}', which is not installed; install what a floor needs: "
             'pip install "shoe-reader[floor]"'
         ) from error
+
+
+def reports_of(address: str) -> Reports:
+    """Return what can be asked of the archive at an address, and what asks it; nothing without one.
+
+    The archive is opened by the first question, so that a board starts without it.
+    ConfigurationError when the libraries of an archive are not installed.
+    """
+    from vision.board.desk.pages import NO_REPORTS  # noqa: PLC0415
+
+    if not address:
+        return NO_REPORTS
+    with needs_floor("[archive] address"):
+        from vision.floor.archive.database import open_archive  # noqa: PLC0415
+        from vision.floor.archive.questions import QUESTIONS, ask, asked_of  # noqa: PLC0415
+    opened: list[Any] = []
+    mutex = threading.Lock()
+
+    def answer(kind: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
+        with mutex:
+            if not opened:
+                opened.append(open_archive(address))
+        return ask(opened[0], kind, asked_of(asked)).json()
+
+    return {kind: groups for kind, (_, groups) in QUESTIONS.items()}, answer

@@ -10,20 +10,17 @@ import argparse
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from vision import logging_setup
-from vision.board.desk.pages import NO_REPORTS, Reports
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of, serve_boards
 from vision.board.login.passwords import make_people
 from vision.camera.source import first_frame, is_live
-from vision.commands import needs_floor
+from vision.commands import reports_of
 from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.config.editor import TableFile
 from vision.config.profiles import DEALINGS, in_a_line, load_profile, profile_names
@@ -31,9 +28,6 @@ from vision.config.table import BrokerSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.secrets import shown
-
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
 
 PEOPLE = "people"  # the folder beside the table file of those who may log in
 
@@ -85,29 +79,6 @@ def _check_brokers(configs: Mapping[Path, TableConfig]) -> None:
                 f"{path}: broker.host, broker.port: one board server has one broker, that of "
                 f"{named}; give tables of another broker a board server of their own"
             )
-
-
-def reports_of(address: str) -> Reports:
-    """Return what can be asked of the archive at an address, and what asks it; nothing without one.
-
-    The archive is opened by the first question, so that a board starts without it.
-    ConfigurationError when the libraries of an archive are not installed.
-    """
-    if not address:
-        return NO_REPORTS
-    with needs_floor("[archive] address"):
-        from vision.floor.archive.database import open_archive  # noqa: PLC0415
-        from vision.floor.archive.questions import QUESTIONS, ask, asked_of  # noqa: PLC0415
-    opened: list[Engine] = []
-    mutex = threading.Lock()
-
-    def answer(kind: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
-        with mutex:
-            if not opened:
-                opened.append(open_archive(address))
-        return ask(opened[0], kind, asked_of(asked)).json()
-
-    return {kind: groups for kind, (_, groups) in QUESTIONS.items()}, answer
 
 
 # --- set-up ---------------------------------------------------------------------------------------

@@ -1,20 +1,22 @@
 """`shoe-reader demo`: the whole thing on one machine, nothing else installed.
 
 Reads a film of the simulator as if it were live, publishes to an embedded broker and shows the
-boards; at the end it says how the reading compares with what was dealt, and in a terminal leaves
-the pages open until Ctrl-C. The film of the usual shoe is in the package, another is dealt first.
+boards; after each shoe it says how the reading compares with what was dealt. In a terminal it deals
+until Ctrl-C, and waits at a mis-deal for somebody to rule on it. The film is in the package.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import json
-import os
 import shutil
-import signal
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -22,21 +24,30 @@ from typing import Any, get_args
 from vision.access.users import Credential, RoleName, User, load_users, save_users
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
+from vision.audit.verify import Trust
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import serve_boards, with_broker
 from vision.board.login.passwords import make_people
-from vision.commands.printing.console import Console, clock
+from vision.camera.source import Outage, Shot
+from vision.commands import reports_of
+from vision.commands.printing.console import Console
 from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
+from vision.game.outputs import AlertChanged, AlertState
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.simulator.dealing import ready_film, simulate
-from vision.version import VERSION
+from vision.simulator.dealing import ready_film
+from vision.wire.session import Step
 
 # The shoe whose film is in the package: its first coup has four cards, so that its result is there
 # some six seconds after the start; its fifth, as every FAULT_EVERY-th, has a mis-deal.
-COUPS, SEED, FAULT_EVERY = ready_film.COUPS, ready_film.SEED, ready_film.FAULT_EVERY
-
+FILM, FAULT_EVERY = ready_film.FOLDER, ready_film.FAULT_EVERY
+# Seconds that the film waits at a mis-deal for the next thing that somebody does about it: a
+# newcomer looks for the page and logs in first. Shorter, and the shoe is over before that.
+WAIT_S = 60.0
+# Severities at which it waits; below them there is nothing to be ruled on.
+GRAVE = ("warning", "critical")
+STEP_MS = 40  # of a picture that stands: 25 a second, as a camera would go on
 
 Truth = dict[str, Any]  # of a film: its coups, frames and frames a second
 
@@ -44,23 +55,14 @@ Truth = dict[str, Any]  # of a film: its coups, frames and frames a second
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
-    add("--coups", type=int, default=COUPS, help="coups to deal (%(default)s)")
-    add("--seed", type=int, default=SEED, help="which shoe to deal (%(default)s)")
-    add("--speed", type=float, default=1.0, metavar="X", help="times real time (%(default)s)")
     add("--fast", action="store_true", help="as fast as it goes")
     add("--loop", action="store_true", help="deal again and again until stopped")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoe-reader"
-    add("--folder", type=Path, default=cache, metavar="DIR",
-        help="where films are kept from one demo to the next (%(default)s)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> None:
     """Deal, read, publish and show; ends by itself unless it is to loop, or in a terminal."""
-    if args.coups < 1:
-        raise ConfigurationError(f"--coups {args.coups}: give at least 1")
-    if args.speed <= 0:
-        raise ConfigurationError(f"--speed {args.speed}: give a factor above 0, or --fast")
-    film, truth = _film(args.folder, args.coups, args.seed)
+    film = FILM
+    truth: Truth = json.loads((film / "truth.json").read_text("utf-8"))
     # Each run has its own table file and log: another demo may be running on this machine.
     folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
     for entry in film.resolve().iterdir():
@@ -69,62 +71,43 @@ def run(args: argparse.Namespace) -> None:
     file = Path(shutil.copy(film / "table.toml", folder))
     destinations = Destinations(folder / "demo.sqlite", folder / "demo.jsonl")
     config, password = _with_people(load(file), folder, destinations.log)
+    goes_on = args.loop or (sys.stdin.isatty() and not args.fast)
     with ExitStack() as opened:
         broker = _broker(config, opened)
         config = with_broker(config, broker.port, broker.websocket_port)
+        config, no_reports = _with_archive(config, folder, opened)
         editor = TableEditor(config, file, live_drawing, live_measuring())
-        url = serve_boards(config, editor, opened).server.url
-        print(
-            f"broker: 127.0.0.1:{broker.port} (MQTT), 127.0.0.1:{broker.websocket_port} "
-            f"(WebSocket)\n  try: mosquitto_sub -p {broker.port} -t 'casino/#' -v\n"
-            f"log: {destinations.log}   messages: {destinations.messages}\n\n"
-            f"board:        {url}   (for everybody)\n"
-            f"desk:         {url}desk   log in as inspector or surveillance\n"
-            f"dealer strip: {url}dealer   log in as dealer\n"
-            f"set-up:       {url}setup   log in as engineer\n"
-            f"password:     {password}   (of all of them, for this run)\n"
-            f"Every {FAULT_EVERY}th coup has a mis-deal: rule on it and close it at the desk.\n",
-            flush=True,
-        )
-        for number in itertools.count(2):
-            _round(config, destinations, truth, 0.0 if args.fast else args.speed)
-            if not args.loop:
-                break
-            # No file of messages is written twice; the log goes on.
-            destinations = Destinations(destinations.log, folder / f"demo-{number}.jsonl")
-        if sys.stdin.isatty():
-            print(f"\nThe reader has gone; the pages of {url} stay, with all it said. Ctrl-C ends.")
-            with suppress(KeyboardInterrupt):
-                signal.pause()
+        reports = reports_of(config.archive.address)
+        url = serve_boards(config, editor, opened, reports).server.url
+        _greet(config, url, password, no_reports)
+        with suppress(KeyboardInterrupt) if goes_on else ExitStack():
+            for number in itertools.count(2):
+                _round(config, destinations, truth, float(not args.fast))
+                if not goes_on:
+                    break
+                print("\nthe next shoe begins; Ctrl-C ends", flush=True)
+                # No file of messages is written twice; the log goes on.
+                destinations = Destinations(destinations.log, folder / f"demo-{number}.jsonl")
 
 
-def _film(folder: Path, coups: int, seed: int) -> tuple[Path, Truth]:
-    """Return the folder of a shoe's film, with its table file, and its truth.
+def _greet(config: TableConfig, url: str, password: str, no_reports: str) -> None:
+    """Say what there is to try, and where everything is."""
+    broker, folder = config.broker, Path(config.log.path).parent
+    more = f"\nreports:      {no_reports}" if no_reports else ""
+    print(
+        f"""
+Three things to try:
+ 1. See the table: {url}
+ 2. Coup {FAULT_EVERY} has a mis-deal, and the film waits there for you: {url}desk
+    Log in as surveillance or inspector, password {password}; look, rule on it, close it.
+ 3. Find it again in {"the shoes of the desk" if no_reports else f"the reports: {url}reports"}
 
-    It is the one in the package, or is dealt now or was for a former demo.
-    """
-    ready = (coups, seed) == (COUPS, SEED) and (ready_film.FOLDER / simulate.VIDEO).exists()
-    film = ready_film.FOLDER if ready else folder / f"deal-{VERSION}-{coups}-{seed}"
-    if not (film / simulate.VIDEO).exists():
-        _simulate(film, coups, seed)
-    truth: Truth = json.loads((film / "truth.json").read_text("utf-8"))
-    size = (film / simulate.VIDEO).stat().st_size
-    print(f"film: {coups} coups, {clock(_seconds(truth))} long, {size / 1e6:.1f} MB", flush=True)
-    return film, truth
-
-
-def _seconds(truth: Truth) -> float:
-    return float(truth["frames"]) / float(truth["fps"])
-
-
-def _simulate(film: Path, coups: int, seed: int) -> None:
-    print(f"dealing {coups} coups on film, once; kept in {film}", flush=True)
-    try:
-        film.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutsideError(f"{film}: {error.strerror}; give another --folder") from error
-    options = {"coups": coups, "seed": seed, "fault-every": min(FAULT_EVERY, coups)}
-    simulate.main([str(film), *(f"--{name}={value}" for name, value in options.items())])
+dealer strip: {url}dealer   as dealer; set-up: {url}setup   as engineer
+messages:     mosquitto_sub -p {broker.port} -t 'casino/#' -v   (WebSocket: {broker.websocket_port})
+files:        {folder}: log, messages, pictures; demo.key signs shoe-reader order{more}
+""",
+        flush=True,
+    )
 
 
 def _with_people(config: TableConfig, folder: Path, log: Path) -> tuple[TableConfig, str]:
@@ -136,7 +119,6 @@ def _with_people(config: TableConfig, folder: Path, log: Path) -> tuple[TableCon
     password = make_people(folder, [role for role in roles if role != "house"])
     save_users(file, load_users(file).with_user("demo", User(roles=roles, key=demo.public)))
     demo.save(folder / "demo.key")
-    print(f"orders: signed with {folder / 'demo.key'}, by hand with shoe-reader order")
     sections = {
         "log": config.log.model_copy(update={"path": str(log)}),
         "orders": config.orders.model_copy(update={"users": str(file)}),
@@ -151,14 +133,106 @@ def _broker(config: TableConfig, opened: ExitStack) -> EmbeddedBroker:
     try:
         return opened.enter_context(broker)
     except OutsideError:
-        print(f"ports {broker.port} and {broker.websocket_port} are not both free; taking others")
         return opened.enter_context(EmbeddedBroker(0, 0))
+
+
+def _with_archive(config: TableConfig, folder: Path, opened: ExitStack) -> tuple[TableConfig, str]:
+    """Archive the run in a file of SQLite, so that there are reports; or say why there are none."""
+    address = f"sqlite:///{folder / 'archive.sqlite'}"
+    try:
+        reports_of(address)
+        from vision.floor.archive.database import open_archive  # noqa: PLC0415
+        from vision.floor.archive.logs import Folder  # noqa: PLC0415
+        from vision.floor.archive.writer import Writer  # noqa: PLC0415
+    except ConfigurationError as error:
+        return config, str(error)
+    path, writer, over = Path(config.log.path), Writer(open_archive(address)), threading.Event()
+    logs = Folder([path], Trust())
+
+    def follow() -> None:
+        while not over.wait(1.0):
+            if path.exists():
+                logs.take_in(writer)
+
+    thread = threading.Thread(target=follow, name="archive", daemon=True)
+    thread.start()
+    opened.callback(thread.join, WAIT_S)
+    opened.callback(over.set)
+    archive = config.archive.model_copy(update={"address": address})
+    return config.model_copy(update={"archive": archive}), ""
+
+
+class _Onlooker(Console):
+    """Prints a run, and has its film wait at a mis-deal until the alert is closed.
+
+    It waits for WAIT_S seconds from the alert, and from each thing that was done about it.
+    """
+
+    def __init__(self, truth: Truth) -> None:
+        super().__init__(total_s=truth["frames"] / truth["fps"], fps=truth["fps"])
+        self.patient = sys.stdin.isatty()  # somebody is there
+        self._alert, self._until_s = "", 0.0
+
+    def take(self, step: Step) -> None:
+        """Print what a step came to, and note what there is to wait for."""
+        super().take(step)
+        for output in step.outputs:
+            if not self.patient or not isinstance(output, AlertChanged):
+                continue
+            alert = output.alert
+            is_mis_deal = alert.severity in GRAVE and "engineer" not in alert.audience
+            if output.first and is_mis_deal and not self._alert:
+                self._alert = alert.id
+                self.say("the film waits for you to rule on this and to close it at the desk")
+            if alert.id == self._alert:
+                self._until_s = time.monotonic() + WAIT_S
+                self._alert = "" if alert.state is AlertState.CLOSED else alert.id
+
+    def waits(self) -> bool:
+        """Whether the film is to stand still."""
+        if self._alert and time.monotonic() > self._until_s:
+            self._alert = ""
+            self.say("nobody did anything for a minute: the film goes on")
+        return bool(self._alert)
+
+
+class _FilmReader(TableReader):
+    """A reader of a film that stands still while somebody is waited for."""
+
+    def _open_source(self, speed: float) -> Iterator[Shot | Outage]:
+        shots = super()._open_source(0.0)
+        onlooker = self._listener
+        return _played(shots, speed, onlooker) if isinstance(onlooker, _Onlooker) else shots
+
+
+def _played(
+    shots: Iterator[Shot | Outage], speed: float, onlooker: _Onlooker
+) -> Iterator[Shot | Outage]:
+    """Yield a film's pictures when they are due, at `speed` 0 at once; the last while it waits."""
+    began_s, first, late_ms = time.monotonic(), 0, 0
+
+    def due(shot: Shot) -> Shot:
+        frame = copy.copy(shot.frame)
+        frame.at, frame.still = frame.at + late_ms, False
+        due_s = began_s + (frame.at - first) / 1000 / speed if speed else time.monotonic()
+        time.sleep(max(0.0, due_s - time.monotonic()))
+        return Shot(frame, due_s)
+
+    for shot in shots:
+        if not isinstance(shot, Shot):
+            yield shot
+            continue
+        first = first or shot.frame.at
+        yield due(shot)
+        while onlooker.waits():
+            late_ms += STEP_MS
+            yield due(shot)
 
 
 def _round(config: TableConfig, destinations: Destinations, truth: Truth, speed: float) -> None:
     """Read the film once, and say how the reading compares with what was dealt."""
-    console = Console(total_s=_seconds(truth), fps=truth["fps"])
-    app = TableReader(config, destinations, console, speed=speed, new_shoe=True)
+    console = _Onlooker(truth)
+    app = _FilmReader(config, destinations, console, speed=speed, new_shoe=True)
     try:
         app.run()
     finally:
@@ -173,7 +247,7 @@ def _round(config: TableConfig, destinations: Destinations, truth: Truth, speed:
         hands = ([str(card) for card in hand.cards] for hand in (result.punto, result.banco))
         right += [result.winner.value, *hands] == [coup["winner"], coup["punto"], coup["banco"]]
     print(
-        f"of {len(dealt)} coups dealt in {clock(_seconds(truth))}: {right} read as dealt, "
+        f"of {len(dealt)} coups dealt: {right} read as dealt, "
         f"{held} openly held, {len(dealt) - right - held} wrong",
         flush=True,
     )

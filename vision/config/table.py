@@ -354,13 +354,21 @@ class BoardSection(AccountSection):
 
     Port 0 takes a free port; `certificate` and `key` (PEM files) switch TLS on. Behind a proxy that
     speaks TLS, `public_url` is the address that browsers use, and `proxies` are the addresses of
-    the proxy, whose word on who asks is taken.
+    the proxy, whose word on who asks is taken. `ground` is a dark colour of the house, as
+    "#0a1512": the boards' letters are nearly white.
     """
 
     host: NeededText = "127.0.0.1"
     port: Port = 8080
     title: str = Field(default="", max_length=60)
-    language: str = Field(default="en", pattern="^[a-z]{2}$")
+    language: str = Field(default="en", pattern="^[a-z]{2}(-[A-Z][a-z]{3})?$")
+    view: Literal["result", "roads"] = "result"
+    names: Literal["punto-banco", "player-banker"] = "punto-banco"
+    logo: PathText = ""
+    ground: str = Field(default="", pattern="^(#([0-3][0-9a-f]){3})?$")
+    accent: str = Field(default="", pattern="^(#[0-9a-f]{6})?$")
+    sound: bool = False
+    marks: bool = False
     certificate: PathText = ""
     key: PathText = ""
     public_url: str = Field(default="", pattern=r"^(https://[^/?#@\s]+/?)?$")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import socket
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -55,17 +54,17 @@ class EmbeddedBroker:
 
     def start(self) -> None:
         """Start, and return when both ports answer; OutsideError when a port is taken."""
-        for port, key in ((self.port, "port"), (self.websocket_port, "websocket_port")):
-            _refuse_taken_port(port, key)
         for name in ("amqtt", "transitions", "websockets"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._thread.start()
         if not self._ready.wait(START_S):
             raise OutsideError(f"the embedded broker did not start within {START_S:.0f} s")
         if self._failure is not None:
+            ports = f"{self.port} and {self.websocket_port} of {HOST}"
             raise OutsideError(
-                f"the embedded broker cannot listen on ports {self.port} and "
-                f"{self.websocket_port} of {HOST}: {self._failure}; choose other ports in [broker]"
+                f"the embedded broker cannot use ports {ports}: {self._failure}; stop the program "
+                "that holds one (ss -ltnp names it), or set [broker] port and websocket_port to "
+                'others, or use that broker with [broker] kind = "external"'
             ) from self._failure
 
     def stop(self) -> None:
@@ -109,21 +108,6 @@ class EmbeddedBroker:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _refuse_taken_port(port: int, key: str) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # As amqtt does: a port whose last connections are still closing is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise OutsideError(
-                f"the embedded broker cannot use port {port} of {HOST}: {reason}; stop the "
-                f"program that holds it (ss -ltnp 'sport = :{port}' names it), or set [broker] "
-                f'{key} to another port, or use that broker with [broker] kind = "external"'
-            ) from error
 
 
 class _Snapshot(dict[str, Any]):

@@ -18,7 +18,6 @@ _SENSORS = {
     "cards": ("Cards out", "shoe", "{{ value_json.cards_out }}"),
     "reader": ("Reader", "status", "{{ value_json.state }}"),
 }
-_AWAY = "{{ 'offline' if value_json.state in ('offline', 'stopped') else 'online' }}"
 
 
 def discovery(stream: MessageStream, beginning: str) -> Message:
@@ -27,7 +26,7 @@ def discovery(stream: MessageStream, beginning: str) -> Message:
     It takes no number: it says nothing of the game. The components are public topics only.
     """
     own = topic_level(f"shoe_reader_{stream.site}_{stream.table}").replace(".", "_")
-    components: dict[str, dict[str, object]] = {
+    components = {
         key: {
             "platform": "sensor",
             "unique_id": f"{own}_{key}",
@@ -37,10 +36,6 @@ def discovery(stream: MessageStream, beginning: str) -> Message:
         }
         for key, (name, topic, value) in _SENSORS.items()
     }
-    # The state of the reader is to be seen when it has gone, too.
-    there = [{"topic": f"{stream.prefix}status", "value_template": _AWAY}]
-    for key in components.keys() - {"reader"}:
-        components[key]["availability"] = there
     content = {
         "device": {"identifiers": [own], "name": f"Table {stream.table}", "model": "Shoe Reader"},
         "origin": {"name": "Shoe Reader", "sw_version": stream.version},

@@ -61,6 +61,10 @@ log = logging.getLogger(__name__)
 Only = Callable[[LoginPages, Records], list[Route]]
 
 
+# What a table's boards are told of their settings.
+SHOWN = {"language", "view", "names", "ground", "accent", "sound", "marks", "logo"}
+
+
 def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
     """Return the beginning of each table's topics by its name; ConfigurationError for doubles."""
     prefixes: dict[str, str] = {}
@@ -98,7 +102,7 @@ def _table(config: TableConfig) -> dict[str, Any]:
     chance = profile.betting.double_chance
     return {
         "title": config.board.title,
-        "language": config.board.language,
+        **config.board.model_dump(include=SHOWN),
         # As in the reader's `status`: limits of other rules are not shown.
         "profile": f"{profile.name} sha256:{rules_hash(profile)}",
         "offers": [_offer(offer, config.wagers) for offer in profile.betting.offers],
@@ -160,7 +164,7 @@ class Boards:
         if self.desk is not None:
             routes += self.desk.routes(facts, reports, stopping, only)
         self.app = Starlette(
-            routes=[*routes, *asset_routes(first.board.language)], exception_handlers=HANDLERS
+            routes=[*routes, *asset_routes(first.board)], exception_handlers=HANDLERS
         )
         app = TrustedHostMiddleware(self.app, _names_of(address), www_redirect=False)
         self.server = BoardServer(with_safe_headers(app, tls=address.is_private), address)
@@ -339,7 +343,12 @@ def with_broker(config: TableConfig, port: int, websocket_port: int) -> TableCon
 
 
 def serve_boards(
-    config: TableConfig, editor: TableEditor, opened: ExitStack, *, port: int | None = None
+    config: TableConfig,
+    editor: TableEditor,
+    opened: ExitStack,
+    reports: Reports = NO_REPORTS,
+    *,
+    port: int | None = None,
 ) -> Boards:
     """Serve the boards of a table until `opened` closes, on a free port where the usual is taken.
 
@@ -347,8 +356,10 @@ def serve_boards(
     """
     editors = {config.table: editor}
     try:
-        return opened.enter_context(Boards([config], address_of(config, port=port), editors))
+        return opened.enter_context(
+            Boards([config], address_of(config, port=port), editors, reports)
+        )
     except OutsideError:
         if port is not None:
             raise
-        return opened.enter_context(Boards([config], address_of(config, port=0), editors))
+        return opened.enter_context(Boards([config], address_of(config, port=0), editors, reports))

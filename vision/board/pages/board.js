@@ -3,7 +3,7 @@
 import { cardFace } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { askedMark, beadPlate, bigRoad, derivedRoad } from "/roads.js";
-import { speak, speakAsBoards, spoken, translated, wanted, word } from "/words.js";
+import { callSides, named, speak, speakAsBoards, spoken, translated, wanted, word } from "/words.js";
 
 const SIDES = ["punto", "banco"];
 const DERIVED = ["big_eye_boy", "small_road", "cockroach_pig"];
@@ -11,6 +11,11 @@ const LAYOUTS = {
   wide: { bead: 13, big: 28, derived: { big_eye_boy: 26, small_road: 26, cockroach_pig: 18 } },
   tall: { bead: 20, big: 28, derived: { big_eye_boy: 15, small_road: 15, cockroach_pig: 15 } },
 };
+
+const ASKED = new URLSearchParams(location.search);
+// What the address asks for, or else the table's settings.
+const setting = (table, key) => ASKED.get(key) ?? table?.house[key] ?? "";
+const isOn = (table, key) => ["1", "true"].includes(String(setting(table, key)));
 
 let name = decodeURIComponent(location.pathname.match(/^\/table\/([^/]+)$/)?.[1] ?? "");
 
@@ -25,6 +30,7 @@ function render(live) {
     speak(language).then(() => live.plan());
     return;
   }
+  if (dressed !== language) dress(table, language);
   const coup = currentCoup(table);
   renderHead(table, coup);
   for (const side of SIDES) renderHand(side, coup);
@@ -33,12 +39,50 @@ function render(live) {
   renderCounts(table);
   renderOdds(table);
   renderPrevious(table, coup);
+  ring(table);
+}
+
+// The view, names, colours and logo of the house; once for each language.
+let dressed = "";
+function dress(table, language) {
+  dressed = language;
+  callSides(setting(table, "names"));
+  document.body.dataset.view = setting(table, "view") || "result";
+  for (const part of ["ground", "accent"]) if (table.house[part]) document.documentElement.style.setProperty(`--${part}`, table.house[part]);
+  const logo = table.house.logo ? [make("img")] : [];
+  for (const image of logo) Object.assign(image, { src: "/house-logo", alt: "" });
+  $("logo").replaceChildren(...logo);
+}
+
+// A shoe is named by the moment at which it began; people call it by the hour and minute of that.
+const shortShoe = (shoe) => shoe?.match(/^\d{8}-(\d{4})\d{2}$/)?.[1] ?? shoe;
+
+// Two short tones for a new result, where the house wants them.
+let rung = null;
+function ring(table) {
+  const coup = table.result?.winner ? `${table.result.shoe} ${table.result.coup}` : rung;
+  if (rung !== null && coup !== rung && isOn(table, "sound")) {
+    const audio = new AudioContext();
+    for (const [hertz, at] of [[660, 0], [880, 0.18]]) {
+      const tone = audio.createOscillator();
+      const level = audio.createGain();
+      tone.frequency.value = hertz;
+      level.gain.setValueAtTime(0.2, audio.currentTime + at);
+      level.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + at + 0.4);
+      tone.connect(level).connect(audio.destination);
+      tone.start(audio.currentTime + at);
+      tone.stop(audio.currentTime + at + 0.4);
+    }
+    setTimeout(() => audio.close(), 1000);
+  }
+  rung = coup ?? "";
 }
 
 function renderHead(table, { live, result }) {
   setText("table", titleOf(table, name));
   document.title = $("table").textContent;
-  setText("shoe", table.shoe?.shoe || "–");
+  setText("shoe", shortShoe(table.shoe?.shoe) || "–");
+  $("shoe").title = table.shoe?.shoe ?? "";
   setText("coup", result?.coup ?? live?.coup ?? "–");
   const banners = [];
   if (table.shoe?.ended) banners.push("banner.ended");
@@ -123,14 +167,20 @@ function due(live) {
   return dealt >= 4 && sides.size === 1 ? word("draws", { side: word(`side.${[...sides][0]}`) }) : word("dealing");
 }
 
+// The columns for which square cells fill the height of each road's place.
+function fitted(rows) {
+  const columns = (id) => Math.max(4, Math.floor(($(id).clientWidth * rows) / Math.max(1, $(id).clientHeight)));
+  return { bead: columns("bead"), big: columns("big"), derived: Object.fromEntries(DERIVED.map((id) => [id, columns(id)])) };
+}
+
 function renderRoads(table) {
   const roads = table.roads ?? {};
   const rows = roads.rows ?? 6;
-  const layout = innerWidth < innerHeight ? "tall" : "wide";
-  const { bead, big, derived } = LAYOUTS[layout];
+  const fills = document.body.dataset.view === "roads";
+  const { bead, big, derived } = fills ? fitted(rows) : LAYOUTS[innerWidth < innerHeight ? "tall" : "wide"];
   const corrected = new Set([...table.results.values()].filter((one) => one.state === "corrected").map((one) => one.coup));
-  const key = JSON.stringify([spoken(), layout, roads, [...corrected]]);
-  renderOnce($("bead"), key, () => [beadPlate(roads.bead_plate ?? [], { rows, columns: bead, corrected })]);
+  const key = JSON.stringify([spoken(), setting(table, "names"), bead, big, derived, roads, [...corrected]]);
+  renderOnce($("bead"), key, () => [beadPlate(roads.bead_plate ?? [], { rows, columns: bead, corrected, marks: isOn(table, "marks") })]);
   renderOnce($("big"), key, () => [bigRoad(roads.big_road ?? [], { rows, columns: big, leadingTies: roads.leading_ties ?? 0 })]);
   for (const road of DERIVED) {
     renderOnce($(road), key, () => [derivedRoad(road, roads[road] ?? [], { rows, columns: derived[road] })]);
@@ -175,7 +225,7 @@ function offerTable(offers, currency) {
   const table = make("table");
   for (const offer of offers) {
     const row = make("tr");
-    const label = make("th", "", translated(offer.name, ["bet"]));
+    const label = make("th", "", named(translated(offer.name, ["bet"])));
     label.scope = "row";
     const bounds = make("td");
     bounds.append(make("small", "", limits(offer, currency)));

@@ -8,12 +8,12 @@ const COLOURS = { punto: "#0f4fae", banco: "#c01f2e", egalite: "#146c35" };
 // The light red and the dark blue differ for every eye, and in grey.
 const MARKS = { red: "#e5483f", blue: "#0b3f94" };
 
-export function beadPlate(cells, { rows, columns, corrected }) {
+export function beadPlate(cells, { rows, columns, corrected, marks = false }) {
   return grid(word("road.bead"), cells, { rows, columns }, (cell, x, y) => [
     shape("circle", { cx: x, cy: y, r: 0.44, fill: COLOURS[cell.winner] }),
     letter(cell, x, y, "#fff", 0.56),
     ...pairs(cell, x, y, 0.12),
-    ...(cell.natural ? [shape("path", { d: `M${x - 0.2} ${y + 0.3}h.4`, stroke: "#fff", "stroke-width": 0.07 })] : []),
+    ...(cell.natural && marks ? [shape("path", { d: `M${x - 0.2} ${y + 0.3}h.4`, stroke: "#fff", "stroke-width": 0.07 })] : []),
     ...(corrected.has(cell.coup) ? [shape("path", { d: `M${x + 0.5} ${y - 0.5}h-.3l.3 .3z`, fill: "#7a4b00" })] : []),
   ]);
 }

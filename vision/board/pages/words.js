@@ -5,11 +5,12 @@ let words = {};
 let english = {};
 let asked = "";
 let known = "";
+let renamed = [];
 
 export const wanted = new URLSearchParams(location.search).get("lang") ?? "";
 
 async function fetched(language) {
-  if (!/^[a-z]{2}$/.test(language)) return {};
+  if (!/^[a-z]{2}(-[A-Z][a-z]{3})?$/.test(language)) return {};
   const answer = await fetch(`/words/${language}.json`);
   return answer.ok ? answer.json() : {};
 }
@@ -37,8 +38,17 @@ export async function speakAsBoards() {
 // The language that is on the page now.
 export const spoken = () => known;
 
+// Hands and bets by the names that the house's guests know: Punto and Banco, or Player and Banker.
+export function callSides(names) {
+  renamed = names === "player-banker" ? ["punto", "banco", "egalite"] : [];
+  for (const node of document.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
+}
+
+// A text with those names; each language has both.
+export const named = (text) => renamed.reduce((all, side) => all.replaceAll(words[`side.${side}`], words[`guest.${side}`]), text);
+
 export function word(key, values = {}) {
-  const text = words[key] ?? key;
+  const text = renamed.length && words[`guest.${key}`] ? words[`guest.${key}`] : named(words[key] ?? key);
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 

@@ -1,0 +1,76 @@
+// All tables of a house for its guests: limits, roads, last result; each leads to its board.
+
+import { $, Live, make, renderOnce, titleOf } from "/live.js";
+import { bigRoad } from "/roads.js";
+import { callSides, speak, speakAsBoards, spoken, wanted, word } from "/words.js";
+
+const COLUMNS = 24; // of the big road, the newest; fewer where it is shorter
+const ASKED = new URLSearchParams(location.search);
+
+let dressed = "";
+
+function render(live) {
+  const tables = [...live.tables];
+  const language = wanted || tables[0]?.[1].house.language || "en";
+  if (!tables.length || language !== spoken()) {
+    speak(language).then(() => live.plan());
+    return;
+  }
+  if (dressed !== language) callSides(ASKED.get("names") ?? tables[0][1].house.names);
+  dressed = language;
+  // As many columns as make tiles about as wide as high, so that all of them are on the screen.
+  const across = Math.max(1, Math.min(tables.length, Math.round(Math.sqrt((tables.length * innerWidth) / innerHeight / 1.6))));
+  $("tables").style.setProperty("--across", across);
+  $("tables").style.setProperty("--down", Math.ceil(tables.length / across));
+  renderOnce($("tables"), tables.map(([name]) => name).join(), () => tables.map(([name]) => tile(name)));
+  for (const [name, table] of tables) fill(document.getElementById(`at-${name}`), name, table, live.trouble(name));
+}
+
+function tile(name) {
+  const item = make("li");
+  const link = make("a");
+  link.id = `at-${name}`;
+  link.href = `/table/${encodeURIComponent(name)}${location.search}`;
+  item.append(link);
+  return item;
+}
+
+function fill(box, name, table, trouble) {
+  const { result, roads } = table;
+  const last = !result ? "" : result.state === "void" || !result.winner ? word(result.state === "void" ? "void" : "held")
+    : result.winner === "egalite" ? word("ties", { points: result.egalite_points }) : word("wins", { side: word(`side.${result.winner}`) });
+  const score = result?.winner ? `${result.punto?.points ?? "–"}–${result.banco?.points ?? "–"}` : "";
+  box.classList.toggle("away", trouble !== null);
+  renderOnce(box, JSON.stringify([spoken(), trouble?.[0], last, score, roads]), () => {
+    const head = make("p", "head");
+    head.append(make("b", "", titleOf(table, name)), make("span", "limits", limits(table)));
+    const road = make("div", "road");
+    road.append(bigRoad(roads?.big_road ?? [], { rows: roads?.rows ?? 6, columns: COLUMNS, leadingTies: roads?.leading_ties ?? 0 }));
+    const foot = make("p", "foot");
+    foot.append(make("b", result?.winner ?? "", trouble ? word(...trouble) : last), make("span", "", trouble ? "" : score));
+    return [head, road, foot];
+  });
+}
+
+// Of the even chances; nothing where the house has set none.
+function limits({ house, status }) {
+  const offer = house.offers?.find(({ bet }) => bet === "punto");
+  if (!offer || (status?.profile && status.profile !== house.profile)) return "";
+  const which = offer.minimum && offer.maximum ? "odds.to" : offer.minimum ? "odds.from" : offer.maximum ? "odds.up_to" : "";
+  return which && `${word(which, { low: offer.minimum, high: offer.maximum })} ${house.currency ?? ""}`.trim();
+}
+
+async function begin() {
+  await speakAsBoards();
+  for (;;) {
+    try {
+      const names = (await (await fetch("/tables")).json()).map(({ table }) => table);
+      new Live(`/events/${names.map(encodeURIComponent).join(",")}`, render);
+      return;
+    } catch {
+      await new Promise((again) => setTimeout(again, 1000));
+    }
+  }
+}
+
+begin();

@@ -286,8 +286,7 @@ class BrokerSection(AccountSection):
     `tls_ca` is a file of certificates to trust, `system` for those that this machine trusts, or
     empty for no TLS; `certificate` and `key` are the client's own, if the broker asks for them (PEM
     files). A picture of more than `max_message_kb` (1000 bytes each) is not sent, and clips are
-    made to fit. Without TLS no password leaves this machine, unless `insecure`. With `discovery`,
-    the beginning of their topics (`homeassistant`), the table appears in home automation by itself.
+    made to fit. Without TLS no password leaves this machine, unless `insecure`.
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
@@ -353,9 +352,7 @@ class BoardSection(AccountSection):
     """Where the boards are served, and the results board's own account at the broker.
 
     Port 0 takes a free port; `certificate` and `key` (PEM files) switch TLS on. Behind a proxy that
-    speaks TLS, `public_url` is the address that browsers use, and `proxies` are the addresses of
-    the proxy, whose word on who asks is taken. `ground` is a dark colour of the house, as
-    "#0a1512": the boards' letters are nearly white.
+    speaks TLS, `public_url` is the address that browsers use, and `proxies` are its addresses.
     """
 
     host: NeededText = "127.0.0.1"
@@ -366,7 +363,6 @@ class BoardSection(AccountSection):
     names: Literal["punto-banco", "player-banker"] = "punto-banco"
     logo: PathText = ""
     ground: str = Field(default="", pattern="^(#([0-3][0-9a-f]){3})?$")
-    accent: str = Field(default="", pattern="^(#[0-9a-f]{6})?$")
     sound: bool = False
     marks: bool = False
     certificate: PathText = ""
@@ -377,10 +373,7 @@ class BoardSection(AccountSection):
     @model_validator(mode="after")
     def _proxy_is_whole(self) -> Self:
         if bool(self.public_url) != bool(self.proxies):
-            raise refusal(
-                "public_url, proxies: one is set without the other; give the address that browsers "
-                "use (https://...) and the addresses of the proxy, or neither",
-            )
+            raise refusal("public_url, proxies: one is set without the other; give both or neither")
         return self
 
     @property

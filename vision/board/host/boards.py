@@ -62,7 +62,7 @@ Only = Callable[[LoginPages, Records], list[Route]]
 
 
 # What a table's boards are told of their settings.
-SHOWN = {"language", "view", "names", "ground", "accent", "sound", "marks", "logo"}
+SHOWN = {"language", "view", "names", "ground", "sound", "marks", "logo"}
 
 
 def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:

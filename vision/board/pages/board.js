@@ -48,7 +48,7 @@ function dress(table, language) {
   dressed = language;
   callSides(setting(table, "names"));
   document.body.dataset.view = setting(table, "view") || "result";
-  for (const part of ["ground", "accent"]) if (table.house[part]) document.documentElement.style.setProperty(`--${part}`, table.house[part]);
+  if (table.house.ground) document.documentElement.style.setProperty("--ground", table.house.ground);
   const logo = table.house.logo ? [make("img")] : [];
   for (const image of logo) Object.assign(image, { src: "/house-logo", alt: "" });
   $("logo").replaceChildren(...logo);

@@ -113,6 +113,7 @@ function lay(on) {
   if (on) {
     choose("live");
     showLaid({});
+    $("measured").replaceChildren(make("li", "", word("setup.models")));
     measureCards();
   } else {
     places.propose({}, {});

@@ -13,6 +13,7 @@ import pytest
 from tests.acceptance.logs import write_log
 from tests.acceptance.people import FIRST, served
 from tests.browser.conftest import Screen
+from tests.browser.font import held, signs
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.test_desk import faulty
 from tests.browser.voice import Reader, table_config, wait_for
@@ -238,3 +239,8 @@ def test_every_word_is_used_on_a_page() -> None:
     unused = [key for key in WORDS
               if f'"{key}"' not in source and key.split(".")[0] not in groups]  # fmt: skip
     assert unused == []
+
+
+def test_font_has_every_sign_of_the_words() -> None:
+    """No screen shows boxes for a sign of ours, whatever fonts its machine has."""
+    assert signs() <= held(), "python -m tests.browser.font NotoSansCJK-Regular.ttc"

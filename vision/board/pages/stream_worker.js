@@ -8,7 +8,7 @@ const PASSING = ["cmd/reply", "alert"]; // reports of an event; the state is in 
 class Stream {
   constructor(base) {
     this.base = base;
-    this.ports = new Map(); // each tab, with its table ("" for all)
+    this.ports = new Map(); // each tab, with its tables, by commas ("" for all)
     this.fresh = new Set(); // tabs that begin with the whole state
     this.state = new Map();
     this.house = {};
@@ -28,7 +28,7 @@ class Stream {
     if (!this.ports.size) this.close();
   }
 
-  get wanted() { return this.base === PUBLIC ? PUBLIC + [...new Set(this.ports.values())].sort().map(encodeURIComponent).join() : this.base; }
+  get wanted() { return this.base === PUBLIC ? PUBLIC + [...new Set([...this.ports.values()].flatMap((names) => names.split(",")))].sort().map(encodeURIComponent).join() : this.base; }
 
   close() {
     clearTimeout(this.again);
@@ -62,8 +62,8 @@ class Stream {
   begin(port) {
     this.fresh.delete(port);
     const table = this.ports.get(port);
-    port.postMessage({ kind: "reset", data: table ? { [table]: this.house[table] } : this.house });
-    for (const update of this.state.values()) if (!table || update.table === table) port.postMessage({ kind: "update", data: update });
+    port.postMessage({ kind: "reset", data: table ? Object.fromEntries(table.split(",").map((one) => [one, this.house[one]])) : this.house });
+    for (const update of this.state.values()) if (!table || table.split(",").includes(update.table)) port.postMessage({ kind: "update", data: update });
     if (this.tick) port.postMessage({ kind: "tick", data: this.tick });
   }
 
@@ -77,7 +77,7 @@ class Stream {
   }
 
   all(kind, data) {
-    for (const [port, table] of this.ports) if (kind !== "update" || !table || data.table === table) port.postMessage({ kind, data });
+    for (const [port, table] of this.ports) if (kind !== "update" || !table || table.split(",").includes(data.table)) port.postMessage({ kind, data });
   }
 }
 

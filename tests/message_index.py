@@ -236,10 +236,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         _FILE,
         "correct the rights of the [evidence] folder",
     ),
-    "three of the four points": (
-        "three points on one line give no plane",
-        "give four corners of a rectangle",
-    ),
     "off the plane of the others": (
         "one point was measured or typed wrongly",
         "measure it again, or leave it out",
@@ -355,10 +351,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     "is there: move it away first": (
         "there is a log where the backup is to go",
         "move it away, and keep it as evidence",
-    ),
-    "messages that are published again could not be compared": (
-        "their records were pruned",
-        "none needed; shoe-reader audit says how many",
     ),
     "is already in the ring": (
         "the key was added before",

@@ -149,7 +149,7 @@ def _refuse(tables: dict[Path, TableConfig]) -> None:
         if config.broker.kind == "none" or (len(tables) > 1 and (embedded or len(brokers) > 1)):
             raise ConfigurationError(
                 f"{path}: broker.kind: boards need a broker, tables of one board server the same "
-                'one: set up mosquitto (deploy/mqtt.md), and [broker] kind = "external"'
+                'one; set up mosquitto (deploy/mqtt.md), and [broker] kind = "external"'
             )
 
 

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
     if not args.profile:
         if args.decks or args.gone or args.markdown:
-            raise ConfigurationError("odds: of which profile? shoe-reader odds lists them")
+            raise ConfigurationError("odds: no profile is named; shoe-reader odds lists them")
         for name in profile_names():
             print(f"{name:<18} {in_a_line(load_profile(name))}")
         return

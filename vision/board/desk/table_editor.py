@@ -118,7 +118,9 @@ class TableEditor:
         ConfigurationError where they gave nothing that can be kept.
         """
         if self._last is None or self._last[1].view is None or self._last[1].faults:
-            raise ConfigurationError(f"{self._path}: the cards do not lie as they should yet")
+            raise ConfigurationError(
+                f"{self._path}: the cards do not lie right yet; do what the page says"
+            )
         before, file, (image, found) = self._version(), TableFile(self._path), self._last
         file.change_view(found.view, found.emptied(image))
         return str(file.write()), before, self._version()

@@ -110,7 +110,11 @@ class Writer:
                 raise  # no message is to blame
             self.counts["left out"] += 1
             (one,) = messages
-            log.error("table %s: a message on %s is left out: %s", *one[1:3], ascii(str(error)))
+            log.error(
+                "table %s: a message on %s is left out: %s; its log has it",
+                *one[1:3],
+                ascii(str(error)),
+            )
 
     def _write(self, messages: Sequence[Received]) -> None:
         batch = Batch()

@@ -202,7 +202,9 @@ def _read(recording: Recording, folder: Path) -> str:
     try:
         os.rename(draft, folder)  # noqa: PTH104  # a folder, whole or not at all
     except OSError as error:
-        raise OutsideError(f"{folder}: cannot be written: {error}") from error
+        raise OutsideError(
+            f"{folder}: cannot be written: {error}; check rights and space"
+        ) from error
     return words if done.returncode else ""
 
 

@@ -236,10 +236,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         _FILE,
         "correct the rights of the [evidence] folder",
     ),
-    "off the plane of the others": (
-        "one point was measured or typed wrongly",
-        "measure it again, or leave it out",
-    ),
     "but the log ends before it": (
         "records were cut off the end of the log",
         "keep it as evidence, and restore a backup",
@@ -255,10 +251,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     "give either message numbers or": (
         "both ways to name a part were used",
         "leave one of them out",
-    ),
-    "give a factor above 0": (
-        "--speed of 0 or less",
-        "give a factor above 0, or --fast",
     ),
     "the chain is broken at": (
         "a record was changed, removed, inserted or moved",

@@ -92,7 +92,8 @@ x, y, turn = BACK["PUNTO_2"]
         (moved(PUNTO_2=CARDS["BANCO_2"], BANCO_2=CARDS["PUNTO_2"]), {}, "changed places"),
         (moved(PUNTO_2=CARDS["PUNTO_3"], PUNTO_3=CARDS["PUNTO_2"]), {}, "changed places"),
         (moved(PUNTO_2=(x, y, turn + 20)), {}, "lies turned by"),
-        (moved(PUNTO_2=(x, y, turn), PUNTO_1=(x + 40, y, turn)), {}, "two of spades"),
+        (moved(PUNTO_2=(x, y, turn), PUNTO_1=(x + 40, y, turn)), {}, "of spades disagrees"),
+        (moved(MOUTH=CARDS["DISCARD"], DISCARD=CARDS["MOUTH"]), {}, "changed places"),
     ],
     ids=[
         "missing",
@@ -103,6 +104,7 @@ x, y, turn = BACK["PUNTO_2"]
         "in a hand",
         "turned",
         "overlapping",
+        "kings",
     ],
 )
 def test_cards_laid_badly_are_named_with_the_cure(
@@ -134,7 +136,7 @@ def test_third_places_without_a_card_are_put_from_the_others(models: CardModels)
     """The other hand's third place is the pattern; it is said."""
     found = measure(models, [picture(without("PUNTO_3"))], without=["PUNTO_3"])
     assert found.faults == ()
-    assert off_mm(found, PLANE)["PUNTO_3"] < 15
+    assert off_mm(found, PLANE)["PUNTO_3"] < 25
     assert any("Punto's third place had no card" in note for note in found.notes)
 
 

@@ -51,6 +51,10 @@ WEIGHT = {DISCARD: 0.5, MOUTH: 0.1}
 # As WHOLE: the part of the half-drawn card that must be free, its front; and the discard's card,
 # which a tray's wall may shade.
 LEAST = {MOUTH: 0.5, DISCARD: 0.3}
+# The half-drawn card lies free if so much of its hidden half's edge is seen: half drawn it has less
+# than 0.5, on a discard more than the other king in the shoe. Higher, and kings that are exchanged
+# put the shoe on the discard.
+FREE = 0.8
 # What a point of an edge that is not seen counts in the cost of a fit: as one that is three usual
 # errors off. Less, and a wrong size wins by the points that it cannot find.
 MISSED = 2.2
@@ -255,6 +259,7 @@ class LaidFit:
         at = self.fit.points(seen.card, seen.form * self.card_mm)
         ahead = (at - self.fit.centres[seen.card]) @ way
         free = np.array([place != MOUTH for place in self.places])[seen.card] | (ahead > 0)
+        self._behind = seen.only(~free)
         return seen.only(free)
 
     def misfit_mm(self) -> float:
@@ -288,13 +293,20 @@ class LaidFit:
     def _outlines(self) -> list[str]:
         agree = np.bincount(self._edges.card[self._off < EDGE_MM], minlength=len(self.places))
         faults = []
-        for place, share in zip(self.places, agree / self._expected(), strict=True):
+        shares = dict(zip(self.places, (agree / self._expected()).tolist(), strict=True))
+        for place, share in shares.items():
             if share < LEAST.get(place, WHOLE):
                 faults.append(
                     f"the outline of the {called(place)} disagrees with the other cards "
                     f"({100 * share:.0f} % of its edge is where it should be): lay it flat, take "
                     "away what covers it, and leave a finger's width between it and its neighbours"
                 )
+        behind = (np.abs(self.fit.off_mm(self._behind)) < EDGE_MM).sum() / (EDGE_POINTS / 2)
+        if behind > self.places.count(MOUTH) * min(FREE, shares.get(DISCARD, FREE)):
+            faults.append(
+                f"the {called(MOUTH)} lies free: only its front half may be out of the shoe's "
+                f"mouth; or have it and the {called(DISCARD)} changed places?"
+            )
         if not faults and self.misfit_mm() > MOST_MISFIT_MM:
             faults.append(
                 f"the cards are {self.misfit_mm():.1f} mm off one flat table: lay them flat, and "

@@ -136,6 +136,8 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
         number = coup["coup"]
         if not coup["faults"] and not shown[number]:
             judge(coup, published.get(number, []), tally, name)
+        if coup["faults"] and not shown[number]:
+            continue  # its fault was to be seen before, and what follows from it is none
         compare_alerts(shown[number], alerts.get(number, set()), tally, f"{name} coup {number}")
     for number in set(published) - {coup["coup"] for coup in truth["coups"]}:
         tally.wrong += 1

@@ -27,12 +27,13 @@ def alert(number: int, code: str) -> dict[str, Any]:
     }
 
 
-TRUTH = {
+TRUTH: dict[str, Any] = {
     "coups": [
         dealt(1, "9c 2s", "5h 4d"),
         dealt(2, "Kd 8h", "3c Js"),
         dealt(3, "Ac 7d", "2h 6s", fault="OVER_B3"),
-    ]
+    ],
+    "video": {"duration": 60.0},
 }
 
 
@@ -61,7 +62,8 @@ def test_counts_of_a_film() -> None:
 
 def test_cut_card_counts_where_the_shoe_says_that_it_came() -> None:
     """No alert goes with the cut card: the state of the shoe tells of it, in one coup only."""
-    cut = {"coups": [dealt(1, "9c 2s", "5h 4d"), dealt(2, "Kd 8h", "3c Js", fault="CUT_CARD")]}
+    cut = {"coups": [dealt(1, "9c 2s", "5h 4d"), dealt(2, "Kd 8h", "3c Js", fault="CUT_CARD")],
+           "video": {"duration": 60.0}}  # fmt: skip
 
     def shoe(coup: int, *, seen: bool) -> dict[str, Any]:
         return {"topic": "t/shoe", "payload": {"coups": coup, "cut_card_seen": seen}}

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.table_log import PLAYS, header, session_of
+from tests.table_log import PLAYS, Play, header, session_of
+from vision.game.commands import ResultStands
+from vision.game.events import Role, ShoeStarted
 from vision.wire.session import advance, session_from_json, session_to_json
 
 
@@ -19,6 +21,25 @@ def test_desk_after_every_event_comes_back_the_same(name: str) -> None:
         desk = advance(desk, event).session
         text = json.dumps(session_to_json(desk))
         assert session_from_json(json.loads(text), start) == desk
+
+
+def test_alert_that_was_put_right_leaves_the_broker_with_its_shoe() -> None:
+    """Nobody could close it any more; one that is open stands, and log and archive have both."""
+    desk = session_of(header())
+    play = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h")
+    play.card("P1:2c").card("B1:3s").card("P2:Kd").card("B2:4h").card("P3:5h").card("B3:9h")
+    play.then(ResultStands(play.at, "Ann", Role.INSPECTOR, 2, reason="told the pit"))
+    for event in play.events:
+        desk = advance(desk, event).session
+    standing = {topic for topic in desk.standing if "/alert/" in topic}
+    assert standing
+    step = advance(desk, ShoeStarted(play.at + 60_000, "s2"))
+    known = {f"alert/{each.alert.id}" for each in step.session.table.earlier_alerts}
+    cleared = {message.topic for message in step.messages if "/alert/" in message.topic}
+    assert cleared == {topic for topic in standing if topic.split("/", 4)[4] not in known}
+    assert all(message.retain and not message.payload for message in step.messages
+               if message.topic in cleared)  # fmt: skip
+    assert {topic for topic in step.session.standing if "/alert/" in topic} == standing - cleared
 
 
 def ended() -> dict[str, Any]:

@@ -169,6 +169,12 @@ def _send(stream: MessageStream, drafts: tuple[_Draft, ...], at: int) -> Sent:
     return stream._replace(seq=stream.seq + len(messages)), messages
 
 
+def cleared_messages(stream: MessageStream, topics: tuple[str, ...], at: int) -> Sent:
+    """Return the messages that take what stands on the topics from the broker."""
+    levels = (topic.removeprefix(stream.prefix) for topic in topics)
+    return _send(stream, tuple(_Draft(level, None, retain=True) for level in levels), at)
+
+
 def last_will(stream: MessageStream, at: int, why: str = "connection lost") -> Message:
     """Return what the broker publishes when the reader vanishes; `at`: when it connected."""
     content = {**_status(stream, "offline", why), **UNCOUNTED}

@@ -44,6 +44,7 @@ from vision.wire.messages import (
     Message,
     MessageStream,
     begun_messages,
+    cleared_messages,
     evidence_topic,
     message_sum,
     messages_of,
@@ -213,6 +214,8 @@ def with_messages(
     `session` is the one before the event, but with the evidence that was kept of the event.
     """
     given = _step_of(session, event, table, outputs)
+    if table.shoes != session.table.shoes:
+        given = _cleared(session, given, event.at)
     retained = [message for message in given.messages if message.retain]
     if not retained:
         return given
@@ -222,6 +225,26 @@ def with_messages(
         if message.payload:
             standing[message.topic] = message_sum(message).hex()
     return given._replace(session=given.session._replace(standing=standing))
+
+
+def _cleared(session: TableSession, given: Step, at: int) -> Step:
+    """Take the alerts of an ended shoe from the broker that nobody can close any more.
+
+    They were rectified, so the table does not know them; log and archive do.
+    """
+    stream, table = given.session.stream, given.session.table
+    alerts = f"{stream.prefix}alert/"
+    open_still = {f"{alerts}{each.alert.id}" for each in (*table.alerts, *table.earlier_alerts)}
+    # One that this event closes is cleared by it already.
+    said = {message.topic for message in given.messages if not message.payload}
+    over = tuple(
+        topic
+        for topic in sorted(session.standing)
+        if topic.startswith(alerts) and topic not in open_still and topic not in said
+    )
+    stream, more = cleared_messages(stream, over, at)
+    after = given.session._replace(stream=stream)
+    return given._replace(session=after, messages=(*given.messages, *more))
 
 
 def _step_of(

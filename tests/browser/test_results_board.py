@@ -282,7 +282,12 @@ def test_board_speaks_the_language_asked_for(screen: Screen, voice: Voice) -> No
     """A language is a file; the page is in it whole, and says which it is."""
     voice.result(12, "As 4h 3d", "Td 5c 9s")
     address = screen.page.url
-    for language, words in (("fr", "Punto gagne"), ("es", "Gana Punto"), ("zh", "闲赢")):
+    for language, words in (
+        ("fr", "Punto gagne"),
+        ("es", "Gana Punto"),
+        ("pt", "Ganha Punto"),
+        ("zh", "闲赢"),
+    ):
         screen.page.goto(f"{address}?lang={language}")
         screen.says("verdict", words)
         assert screen.page.get_attribute("html", "lang") == language

@@ -287,10 +287,31 @@ def test_board_speaks_the_language_asked_for(screen: Screen, voice: Voice) -> No
         ("es", "Gana Punto"),
         ("pt", "Ganha Punto"),
         ("zh", "闲赢"),
+        ("zh-Hant", "閒贏"),
     ):
         screen.page.goto(f"{address}?lang={language}")
         screen.says("verdict", words)
         assert screen.page.get_attribute("html", "lang") == language
+
+
+def test_board_keeps_the_language_chosen_in_its_menu(screen: Screen, voice: Voice) -> None:
+    """Guests see no menu until a key is pressed; what is chosen there stays in that browser."""
+    voice.result(12, "As 4h 3d", "Td 5c 9s")
+    page = screen.page
+    page.goto(f"{page.url}?lang=fr")
+    screen.says("verdict", "Punto gagne")
+    shown = "getComputedStyle(document.querySelector('#languages')).opacity"
+    assert page.evaluate(shown) == "0"
+    page.keyboard.press("Tab")
+    assert page.evaluate(shown) == "1"
+    assert page.evaluate("document.activeElement.ariaLabel") == "Langue"
+    page.select_option("#languages", label="繁體中文")
+    screen.says("verdict", "閒贏")
+    page.goto(page.url)
+    screen.says("verdict", "閒贏")
+    assert "lang=" not in page.url
+    assert page.input_value("#languages") == "zh-Hant"
+    assert screen.complaints == []
 
 
 @pytest.mark.parametrize("path", sorted(WORDS.glob("*.json")), ids=lambda path: path.stem)

@@ -171,7 +171,7 @@ function mark(key) {
 }
 
 async function press(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || !task?.coup) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || !task?.coup || event.target.closest("select")) return;
   if (event.target.closest("button, input") && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
   if (busy) return event.preventDefault(); // what is typed while an answer is on its way is of no coup
   event.preventDefault();

@@ -7,7 +7,20 @@ let asked = "";
 let known = "";
 let renamed = [];
 
-export const wanted = new URLSearchParams(location.search).get("lang") ?? "";
+const KEY = "shoe-reader-language";
+const STIRRED_MS = 5000; // guests' screens show the menu for so long after a pointer or a key
+const inAddress = new URLSearchParams(location.search).get("lang") ?? "";
+
+// What the address asks for goes before what somebody chose in this browser.
+export const wanted = inAddress || chosen();
+
+function chosen() {
+  try {
+    return localStorage.getItem(KEY) ?? "";
+  } catch {
+    return ""; // a browser that stores nothing
+  }
+}
 
 async function fetched(language) {
   if (!/^[a-z]{2}(-[A-Z][a-z]{3})?$/.test(language)) return {};
@@ -25,14 +38,46 @@ export async function speak(language) {
   for (const node of document.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
   for (const node of document.querySelectorAll("[data-label]")) node.setAttribute(node.alt ? "alt" : "aria-label", word(node.dataset.label));
   for (const node of document.querySelectorAll("[data-hint]")) node.placeholder = word(node.dataset.hint);
-  // A language that was asked for stays while people go from page to page.
-  if (wanted) for (const link of document.querySelectorAll("nav a[href^='/'], header > a[href^='/']")) link.search = `?lang=${wanted}`;
+  for (const menu of document.querySelectorAll("#languages")) menu.value = language;
+  // A language that the address asks for stays while people go from page to page.
+  if (inAddress) for (const link of document.querySelectorAll("nav a[href^='/'], header > a[href^='/']")) link.search = `?lang=${inAddress}`;
 }
 
 // For pages that hear of no table: the language of the first board.
 export async function speakAsBoards() {
-  const language = wanted || (await (await fetch("/words/house.json")).json()).language;
-  return speak(language);
+  const { language, languages } = await (await fetch("/words/house.json")).json();
+  offer(languages);
+  return speak(wanted || language);
+}
+
+// A menu of the languages by their own names: beside the log-out, or in a corner.
+function offer(languages) {
+  if (document.getElementById("languages")) return;
+  const menu = document.createElement("select");
+  menu.id = "languages";
+  menu.dataset.label = "languages";
+  for (const [code, name] of Object.entries(languages)) menu.add(Object.assign(new Option(name, code), { lang: code }));
+  menu.addEventListener("change", () => {
+    const address = new URL(location.href);
+    try {
+      localStorage.setItem(KEY, menu.value);
+      address.searchParams.delete("lang");
+    } catch {
+      address.searchParams.set("lang", menu.value);
+    }
+    history.replaceState(null, "", address);
+    location.reload();
+  });
+  const leave = document.querySelector("header #leave");
+  if (leave) return leave.before(menu);
+  document.body.append(menu);
+  let rest;
+  const stir = () => {
+    clearTimeout(rest);
+    menu.classList.add("stirred");
+    rest = setTimeout(() => menu.classList.remove("stirred"), STIRRED_MS);
+  };
+  for (const kind of ["pointermove", "pointerdown", "keydown"]) addEventListener(kind, stir);
 }
 
 // The language that is on the page now.

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from vision.cli import main
+from vision.sight.quality.table_fit import TableFit
 
 FILM = Path(__file__).parents[2].parent / "shared/real/train/reedbluue_video/reedbluue_demo2.gif"
 # The left part is the table; a card in it is 63:88 again when it is made so much higher.
@@ -74,8 +75,12 @@ def filmed(folder: Path, card_px: int) -> Path:
         31,
     ],
 )
-def test_two_cards_laid_by_a_hand_are_placed_and_read(tmp_path: Path, card_px: int) -> None:
+def test_two_cards_laid_by_a_hand_are_placed_and_read(
+    tmp_path: Path, card_px: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each card comes out once, lies in its slot and is read right, down to 31 pixels of width."""
+    # No shoe is in the film: that no card is seen to leave one is no wrong view here.
+    monkeypatch.setattr(TableFit, "take", lambda _fit, _at, _out, seen: seen)
     if not FILM.is_file():
         pytest.skip("the film is not beside the checkout")
     said = tmp_path / "messages.jsonl"

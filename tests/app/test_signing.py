@@ -318,7 +318,7 @@ def test_order_that_nobody_signed_is_not_taken_over(killed: Path) -> None:
 def test_what_was_not_signed_before_a_crash_is_said_and_reported(killed: Path) -> None:
     """The next run takes it over, says in a record which it was, and raises an alert."""
     records = list(read_log(killed / "t.sqlite"))
-    assert audit(killed) == 0
+    assert audit(killed) == 4  # what desks reported has no order in this log
     go_on(killed)
     bodies = [json.loads(record.body) for record in read_log(killed / "t.sqlite")]
     events = [content["event"] for content in bodies if "event" in content]
@@ -326,7 +326,7 @@ def test_what_was_not_signed_before_a_crash_is_said_and_reported(killed: Path) -
     said = json.loads(fact["detail"])
     assert said == {"first": len(records) - 10, "last": len(records) - 1}
     assert [event["code"] for event in events if event["is"] == "Noticed"] == ["UNSIGNED"]
-    assert audit(killed) == 0
+    assert audit(killed) == 4
     go_on(killed)
     again = [record.body for record in read_log(killed / "t.sqlite")]
     assert sum('"unsigned_kept"' in body for body in again) == 1

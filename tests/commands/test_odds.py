@@ -48,7 +48,7 @@ def test_odds_published(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "told"),
     [
         (["nosuch"], "there is no profile 'nosuch': choose one of"),
-        (["--markdown"], "odds: of which profile? shoe-reader odds lists them"),
+        (["--markdown"], "odds: no profile is named; shoe-reader odds lists them"),
         (["commission", "--decks", "0"], "--decks: is 0; write a whole number from 1 to 12"),
         (["commission", "--decks", "13"], "--decks: is 13; write"),
         (["commission", "--gone", "1x"], "--gone: '1x' is not a card"),

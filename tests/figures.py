@@ -75,7 +75,7 @@ def front() -> str:
         lines.append(
             f"| {run.coups} {name} | {run.right} right, {run.held} held, **{run.wrong} wrong**; "
             f"{run.reported} of {run.incidents} incidents; accused {run.charge} | "
-            f"`{run.command}`{f', {more} more' if more else ''} |"
+            f"`{run.command.partition(' --')[0]}`{f', {more + 1} runs' if more else ''} |"
         )
     rows = tomllib.loads(FIGURES.read_text("utf-8"))["row"]
     lines += [f"| {row['what']} | {row['figure']} | {row['command']} |" for row in rows]

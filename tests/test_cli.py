@@ -14,8 +14,8 @@ from vision.commands import COMMANDS, module_of
 from vision.errors import ConfigurationError, OutsideError
 
 FIRST = (
-    "demo", "setup", "run", "read", "check", "calibrate", "enrol", "board", "accept", "replay",
-    "audit", "odds", "explain", "simulate", "order",
+    "demo", "setup", "run", "read", "check", "install", "calibrate", "enrol", "board",
+    "accept", "replay", "audit", "odds", "explain", "simulate", "order",
 )  # fmt: skip
 
 

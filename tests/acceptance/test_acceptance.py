@@ -15,7 +15,7 @@ import pytest
 from tests.acceptance.logs import recorder_of, write_log
 from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, served
 from tests.browser.shoe import Shoe
-from tests.mqtt.mqtt_tools import free_port
+from tests.mqtt.mqtt_tools import free_port, wait_for
 from vision.acceptance.answers import INCIDENTS, Answer, Dealt, Settled, answer_text
 from vision.acceptance.clerk import clerk
 from vision.acceptance.coups import LogBook
@@ -365,9 +365,14 @@ def test_nobody_who_may_answer_is_said_when_the_page_opens(
         pass
     assert "nobody may answer" not in capfd.readouterr().err
     (few / "house" / "passwords.json").write_text("{}", "utf-8")
+    heard: list[str] = []
+
+    def is_said() -> bool:
+        heard.append(capfd.readouterr().err)
+        return "nobody may answer" in "".join(heard)
+
     with served(*words(few)):
-        pass
-    assert "nobody may answer" in capfd.readouterr().err
+        wait_for(is_said)
 
 
 def test_plan_says_how_many_coups_it_takes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -258,6 +258,10 @@ def test_desk_shows_a_changed_card_before_and_after(enter: Enter, reader: Reader
         reader.take(kept)
         picture = cv2.imencode(".jpg", np.full((90, width, 3), 90, np.uint8))[1].tobytes()
         reader.show(f"evidence/{name}", picture)
+    page = screen.page
+    media = f"{page.url.split('desk')[0]}api/media/{reader.table}/evidence/"
+    for name in shades:  # the desk has them, as before an alert of a table
+        wait_for(lambda name=name: page.request.get(media + name).ok)  # type: ignore[misc]
     reader.take(AckAlert(play.at, "Cy", Role.SURVEILLANCE, alert.id))
     open_alert(screen, reader, "was 4")
     screen.says("facts", "was")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -159,6 +160,9 @@ def test_what_the_reader_sees_is_shown_live(screen: Screen) -> None:
 
 def test_live_picture_that_cannot_be_had_is_told(screen: Screen, workshop: Workshop) -> None:
     """Without a kept picture the page says so, with the cure; the places stay on the screen."""
+    text = workshop.file.read_text("utf-8")  # a save before this test may have kept one
+    workshop.file.write_text(re.sub(r"^layout = .*$", "", text, flags=re.MULTILINE), "utf-8")
+    screen.page.reload()
     screen.page.click("#kept")
     screen.says("seen", "no picture of the layout is kept; measuring")
     assert screen.page.locator("polygon").count() == 8

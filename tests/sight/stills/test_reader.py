@@ -18,7 +18,7 @@ from vision.game.cards import Card
 from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.stills.proposals import PASSES, passes_for
-from vision.sight.stills.reader import StillCard, read_still
+from vision.sight.stills.reader import StillCard, annotate, read_still
 
 CARDS = ("7d", "Ks", "2h", "Jc", "9s", "Ah")
 
@@ -62,6 +62,18 @@ def test_read_names_cards_or_declines_and_is_never_wrong(
         assert near[0]["card"] in (name, None)
         named += near[0]["card"] == name
     assert named >= 4
+
+
+def test_annotate_of_a_card_at_the_edge_writes_its_name_within_the_picture() -> None:
+    """A card that lies half outside the picture is named as legibly as one in the middle."""
+    dark = np.zeros((400, 400, 3), np.uint8)
+    quad = np.array([[-90, -60], [40, -60], [40, 70], [-90, 70]], np.float32)
+    written = []
+    for place in (quad, quad + 200):
+        card = StillCard(place, Kind.FACE, Card.parse("As"), 0.99)
+        white = (annotate(dark, (card,)) == 255).all(axis=-1)
+        written.append(np.ptp(np.flatnonzero(white.any(axis=0))))
+    assert abs(written[0] - written[1]) <= 2
 
 
 def test_read_of_bad_files_names_them_all_and_still_reads_the_others(

@@ -405,17 +405,35 @@ def annotate(image: Image, cards: tuple[StillCard, ...]) -> Image:
         colour = (200, 120, 0) if down else (0, 160, 0) if card.card else (0, 0, 230)
         cv2.polylines(picture, [card.quad.astype(np.int32)], True, colour, weight, cv2.LINE_AA)
         words = "back" if down else f"{card.card or '?'} {card.confidence:.2f}"
-        x, y = _clear_of(card, cards)
-        corner = (int(x - 30 * scale), int(y + 8 * scale))
-        for tint, width in (((255, 255, 255), 4 * weight), (colour, weight)):
-            cv2.putText(picture, words, corner, cv2.FONT_HERSHEY_SIMPLEX, 0.7 * scale, tint, width)
+        (width, height), _ = cv2.getTextSize(words, cv2.FONT_HERSHEY_SIMPLEX, 0.7 * scale, weight)
+        plate = np.array([width, height]) + 4 * weight
+        start = np.minimum(_clear_of(card, cards) - plate / 2, image.shape[1::-1] - plate)
+        x, y = np.maximum(start, 0).astype(int).tolist()
+        cv2.rectangle(picture, (x, y, *plate.tolist()), colour, cv2.FILLED)
+        corner, white = (x + 2 * weight, y + 2 * weight + height), (255, 255, 255)
+        cv2.putText(
+            picture,
+            words,
+            corner,
+            cv2.FONT_HERSHEY_SIMPLEX,
+            0.7 * scale,
+            white,
+            weight,
+            cv2.LINE_AA,
+        )
     return picture
 
 
 def _clear_of(card: StillCard, cards: Sequence[StillCard]) -> Points:
-    """Return the point (2,) of a card, in px, that is farthest from the middles of the others."""
+    """Return the point (2,) of a card, px, at which its name stands.
+
+    Its middle, or where another card lies there the point farthest from the middles of the others.
+    """
     middle = card.quad.mean(axis=0)
-    points = [middle, *(0.7 * card.quad + 0.3 * middle)]
-    others = [other.quad.mean(axis=0) for other in cards if other is not card]
-    near = [min((np.hypot(*(point - o)) for o in others), default=0.0) for point in points]
-    return np.asarray(points[int(np.argmax(near))] if others else middle)
+    others = [other.quad for other in cards if other is not card]
+    where = float(middle[0]), float(middle[1])
+    if all(cv2.pointPolygonTest(quad, where, measureDist=False) < 0 for quad in others):
+        return np.asarray(middle)
+    points = 0.7 * card.quad + 0.3 * middle
+    near = [min(np.hypot(*(point - quad.mean(axis=0))) for quad in others) for point in points]
+    return np.asarray(points[int(np.argmax(near))])

@@ -55,7 +55,8 @@ ROOMS = {
     "vision/storage": Room(("game.events", "record", "wire", "config.profiles"), ("cryptography",)),
     "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
     "vision/access": Room(
-        ("game.commands", "game.events", "record", "wire"), ("cryptography", "pydantic")
+        ("game.commands", "game.events", "game.fold.commands", "record", "wire"),
+        ("cryptography", "pydantic"),
     ),
     "vision/audit": Room(
         ("access", "game", "record", "wire", "storage", "config.profiles"), ("cryptography",)

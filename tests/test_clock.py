@@ -44,7 +44,7 @@ class House:
         fields = {"by": "Ann", "role": "inspector", "coup": 1}
         signed = self._ann.sign(PREFIX + "void_coup", fields, NOON + self.passed + signed_by)
         try:
-            self.gate.admit("void_coup", signed)
+            self.gate.admit(self.gate.verify("void_coup", signed))
         except RefusedError:
             return False
         return True

@@ -12,7 +12,7 @@ from tests.table_log import PLAYS, header, said, write_log
 from vision.app.order_intake import AT_ONCE, RANGES_EACH, Replays
 from vision.record.facts import EvidenceKept, Medium
 from vision.storage.log import Store
-from vision.wire.commands import PUBLIC, Fields, RefusedError, again
+from vision.wire.commands import PUBLIC, again
 from vision.wire.messages import Message
 
 PREFIX = "casino/house/table/7/"
@@ -28,13 +28,6 @@ class Clock:
         return self.now
 
 
-def vouch(fields: Fields) -> str:
-    """Take each signature but "00" for that of its key."""
-    if fields["sig"] == "00":
-        raise RefusedError("the signature is not good")
-    return str(fields["key"])
-
-
 @pytest.fixture(name="desk")
 def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]]:
     """Give replays over a log with messages of every kind, their clock, and the messages."""
@@ -42,13 +35,13 @@ def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]
     write_log(tmp_path / "t.sqlite", events)
     clock = Clock()
     with Store(tmp_path / "t.sqlite", header()) as store:
-        yield Replays(store, PREFIX, vouch, clock), clock, said(events)
+        yield Replays(store, PREFIX, clock), clock, said(events)
 
 
 def ask(replays: Replays, **fields: Any) -> tuple[bool, str]:
     """Ask for messages; return whether that was accepted, and why not."""
-    newest = fields.pop("newest", 10_000)
-    reply = replays.ask(dict(fields), newest, 0)
+    newest, sender = fields.pop("newest", 10_000), fields.get("key", "")
+    reply = replays.ask(dict(fields), sender, newest, 0)
     return reply.accepted, reply.why
 
 
@@ -119,7 +112,7 @@ def test_many_requests_neither_pile_up_nor_hurry(
     answers = [ask(replays, first=1, last=len(messages))[0] for _ in range(RANGES_EACH + 1)]
     assert answers == [True] * RANGES_EACH + [False]
     for name, accepted in (("Ann", True), ("Bo", True), ("Cy", False)):
-        signed = {"key": name, "sig": "11", "first": 1, "last": len(messages)}
+        signed = {"key": name, "first": 1, "last": len(messages)}
         answers = [ask(replays, **signed)[0] for _ in range(3)]
         assert answers == [accepted] * 3, name
     clock.now += 60
@@ -134,17 +127,13 @@ def test_pictures_come_again_only_to_who_has_signed(tmp_path: Path) -> None:
     write_log(tmp_path / "t.sqlite", [kept])
     clock = Clock()
     with Store(tmp_path / "t.sqlite", header()) as store:
-        replays = Replays(store, PREFIX, vouch, clock)
+        replays = Replays(store, PREFIX, clock)
         assert ask(replays, first=1, last=2)[0]
         heard = [message.topic.removeprefix(PREFIX) for message in drain(replays, clock)]
         assert heard == ["replay/restricted/evidence"]
-        assert ask(replays, first=1, last=2, key="desk", sig="11")[0]
+        assert ask(replays, first=1, last=2, key="desk")[0]
         heard = [message.topic.removeprefix(PREFIX) for message in drain(replays, clock)]
         assert heard == ["replay/restricted/evidence/s1-1-c1", "replay/restricted/evidence"]
-        assert ask(replays, first=1, last=2, key="desk", sig="00") == (
-            False,
-            "the signature is not good",
-        )
 
 
 def test_messages_that_did_not_reach_the_broker_come_first_again(

@@ -74,8 +74,13 @@ class House:
         return self.keys[key].sign(prefix + name, fields, at)
 
     def admit(self, fields: Mapping[str, object], name: str = "void_coup") -> None:
-        """Bring an order to the gate."""
-        self.gate.admit(name, dict(fields))
+        """Bring an order to the gate, and have it count what is refused, as the intake does."""
+        try:
+            signed = self.gate.verify(name, dict(fields))
+        except RefusedError as error:
+            self.gate.note_refusal(name, error)
+            raise
+        self.gate.admit(signed)
 
     def refuses(self, words: str, fields: Mapping[str, object], name: str = "void_coup") -> None:
         """Assert that the gate refuses an order with these words."""
@@ -201,6 +206,24 @@ def test_user_removed_is_shut_out_at_once(house: House) -> None:
     house.refuses("signature", house.signed("Ann", **ANN))
     save_users(house.path, house.users.with_user("Eve", house.user("Eve", "inspector")))
     house.admit(house.signed("Eve", by="Eve", role="inspector", coup=3))
+
+
+def test_signer_who_was_removed_while_the_order_waited_is_refused(house: House) -> None:
+    """The signature is verified once; whose it is counts until the order is taken."""
+    signed = house.gate.verify("void_coup", house.signed("Ann", **ANN))
+    asked = house.gate.verify("replay", house.signed("Ann", "replay", first=1, last=2))
+    save_users(house.path, house.users.without("Ann"))
+    for given in (house.gate.admit, house.gate.take):
+        with pytest.raises(RefusedError, match="signature"):
+            given(signed if given == house.gate.admit else asked)
+
+
+def test_request_is_taken_once(house: House) -> None:
+    """What changes nothing costs something too: it is not served again to who recorded it."""
+    asked = house.gate.verify("replay", house.signed("Ann", "replay", first=1, last=2))
+    house.gate.take(asked)
+    with pytest.raises(RefusedError, match="given already"):
+        house.gate.take(asked)
 
 
 def test_users_file_gone_or_open_to_others_shuts_the_gate(house: House) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vision.access.command_gate import NEEDED, Gate, Ordered, Policy, is_wanted
+from vision.access.command_gate import (
+    NEEDED,
+    Gate,
+    Ordered,
+    Policy,
+    asks_for_seconds,
+    check_vouched,
+)
 from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.wire.commands import RefusedError, read_command, signed_text
 
@@ -49,7 +57,7 @@ class House:
 
     def admit(self, fields: dict[str, Any]) -> None:
         """Bring an order to the gate."""
-        self.gate.admit("void_coup", fields)
+        self.gate.admit(self.gate.verify("void_coup", fields))
 
 
 @pytest.fixture
@@ -100,50 +108,26 @@ def test_order_of_two_cannot_be_changed(house: House, field: str) -> None:
         house.admit({key: value for key, value in fields.items() if key != field})
 
 
-@pytest.mark.parametrize(
-    ("name", "settled", "needed"),
-    [
-        ("void_coup", False, True),
-        ("result_stands", False, True),
-        ("undo_last", False, True),
-        ("correct_card", True, True),
-        ("correct_card", False, False),
-        ("move_card", True, True),
-        ("confirm", True, False),
-        ("hold_result", True, False),
-    ],
-)
-def test_orders_that_cannot_be_undone_need_a_second_person(
-    house: House, name: str, settled: bool, needed: bool
-) -> None:
-    """A correction does once the wagers have been paid; the refusal says what is missing."""
-    more = {
-        "correct_card": {"slot": "PUNTO_1", "card": "As"},
-        "move_card": {"source": "PUNTO_1", "target": "BANCO_1"},
-    }.get(name, {})
-    coup = {} if name == "undo_last" else {"coup": 3}
+@pytest.mark.parametrize("policy", ["auto", "always", "never"])
+def test_order_of_one_where_two_are_needed_is_refused(house: House, policy: Policy) -> None:
+    """The refusal says what is missing; a house may do without, and who is vouched for goes on."""
     fields = house.keys["Ann"].sign(
-        PREFIX + name, {"by": "Ann", "role": "inspector", **coup, **more}, NOON
+        PREFIX + "void_coup", {"by": "Ann", "role": "inspector", "coup": 3, "ref": "7"}, NOON
     )
-    house.gate.admit(name, fields)
-    ordered = Ordered(read_command(name, fields, NOON), name, fields)
-
-    def refused(policy: Policy) -> bool:
-        try:
-            house.gate.check_second(ordered, policy, lambda _: settled)
-        except RefusedError as error:
-            return str(error) == NEEDED
-        return False
-
-    assert refused("auto") is needed
-    assert refused("always") is needed
-    assert not refused("never")
+    alone = Ordered(read_command("void_coup", fields, NOON), "void_coup", fields)
+    check_vouched(replace(alone, fields=house.order(EVE, "Eve")), policy, house.users)
+    if policy == "never":
+        check_vouched(alone, policy, house.users)
+        return
+    with pytest.raises(RefusedError, match=NEEDED) as refused:
+        check_vouched(alone, policy, house.users)
+    assert refused.value.ref == "7"
 
 
 def test_house_of_one_is_asked_for_no_second_person() -> None:
     """`auto` goes by how many people could vouch: desks and dealers are none."""
     one = {"Ann": User(roles=("inspector",)), "Bo": User(roles=("dealer",))}
     desk = User(roles=("inspector",), key="0" * 64, may_act_for=True)
-    assert not is_wanted("auto", Users(users={**one, "desk": desk}))
-    assert is_wanted("auto", Users(users={**one, "Cy": User(roles=("surveillance",))}))
-    assert is_wanted("always", Users(users=one))
+    assert not asks_for_seconds("auto", Users(users={**one, "desk": desk}))
+    assert asks_for_seconds("auto", Users(users={**one, "Cy": User(roles=("surveillance",))}))
+    assert asks_for_seconds("always", Users(users=one))

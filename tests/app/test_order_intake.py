@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from tests.mqtt.mqtt_tools import wait_for
-from vision.access.command_gate import Gate
+from vision.access.command_gate import Gate, Signed
 from vision.access.users import Credential, User, Users, save_users
 from vision.app.order_intake import EACH_PICTURE, OrderIntake
 from vision.clock import now_ms
@@ -47,18 +47,19 @@ class House:
         self.inbox = Inbox()
         self.refused: list[str] = []
         self.refs: list[str] = []
-        self.served: list[Fields] = []
+        self.served: list[tuple[Fields, str]] = []
 
         def refuse(_name: str, error: RefusedError) -> None:
             self.refused.append(str(error))
             self.refs.append(error.ref)
 
         link = cast(Publisher, self.inbox)
-        self.intake = OrderIntake(link, gate, refuse=refuse, serve=self.served.append)
+        serve = lambda fields, signer: self.served.append((fields, signer))  # noqa: E731
+        self.intake = OrderIntake(link, gate, refuse=refuse, serve=serve)
 
     def order(self, name: str, *, forged: bool = False) -> OrderRequest:
         """Return an order of somebody, or one that only claims to be."""
-        fields = {"by": name, "role": "inspector", "coup": 1}
+        fields = {"by": name, "role": "inspector", "coup": 1, "ref": f"{name}'s order"}
         signed = self.keys[name].sign(PREFIX + "void_coup", fields, now_ms())
         if forged:
             signed["sig"] = "0" * 128
@@ -92,11 +93,8 @@ def test_flood_keeps_nobody_elses_order_waiting(house: House, claimed: str) -> N
     flood = house.order("Bo", forged=True) if claimed else OrderRequest("void_coup", b"nonsense")
     house.inbox.waiting += [flood] * 150
     house.inbox.waiting.append(house.order("Ann"))
-    began = time.monotonic()
     wait_for(house.intake.take, 5)
-    took_s = time.monotonic() - began
     house.intake.stop()
-    assert took_s < 1.0
     assert len(house.refused) < 100
 
 
@@ -135,8 +133,7 @@ def test_refusal_gives_the_senders_number_back(house: House) -> None:
 def test_signer_who_floods_gets_a_few_orders_with_each_picture(house: House) -> None:
     """What one picture brings to the rules is bounded."""
     house.inbox.waiting += [house.order("Ann") for _ in range(2 * EACH_PICTURE)]
-    wait_for(lambda: not house.inbox.waiting)
-    time.sleep(0.5)
+    wait_for(lambda: len(house.intake._inbox) == 2 * EACH_PICTURE)
     assert len(house.intake.take()) == EACH_PICTURE
     house.intake.stop()
 
@@ -144,25 +141,30 @@ def test_signer_who_floods_gets_a_few_orders_with_each_picture(house: House) -> 
 def test_defect_met_in_one_order_does_not_end_the_taking_of_orders(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What nobody foresaw is logged, and the next order is admitted."""
+    """What nobody foresaw is logged and answered, and the next order is admitted."""
     admit = Gate.admit
 
-    def admit_or_fail(gate: Gate, name: str, fields: Fields) -> None:
-        if name == "confirm":
+    def admit_or_fail(gate: Gate, signed: Signed) -> None:
+        if signed.key == "Bo":
             raise ZeroDivisionError
-        admit(gate, name, fields)
+        admit(gate, signed)
 
     monkeypatch.setattr(Gate, "admit", admit_or_fail)
-    house.inbox.waiting += [OrderRequest("confirm", b"{}"), house.order("Ann")]
+    house.inbox.waiting += [house.order("Bo"), house.order("Ann")]
     wait_for(lambda: [one.fields["by"] for one in house.intake.take()] == ["Ann"])
     house.intake.stop()
     assert "report this" in caplog.text
+    assert house.refs == ["Bo's order"]
 
 
 def test_request_for_missed_messages_is_read_once_and_junk_is_refused(house: House) -> None:
-    """What is no JSON reaches no part that serves; what is, comes as fields, signed or not."""
-    house.inbox.waiting += [OrderRequest(REPLAY, b"\xff{"), OrderRequest(REPLAY, b'{"first": 1}')]
-    wait_for(lambda: house.served and house.refused)
+    """What is no JSON or bears a wrong signature reaches no part that serves; else it does."""
+    signed = house.keys["Ann"].sign(PREFIX + REPLAY, {"first": 1}, now_ms())
+    forged = {**signed, "sig": "0" * 128}
+    asked = [b"\xff{", b'{"first": 1}', *(json.dumps(one).encode() for one in (forged, signed))]
+    house.inbox.waiting += [OrderRequest(REPLAY, payload) for payload in asked]
+    wait_for(lambda: len(house.served) == 2 and len(house.refused) == 2)
     house.intake.stop()
-    assert house.served == [{"first": 1}]
-    assert house.refused == ["the payload is not JSON in UTF-8"]
+    assert sorted(house.served, key=lambda one: one[1]) == [({"first": 1}, ""), (signed, "Ann")]
+    assert house.refused[0] == "the payload is not JSON in UTF-8"
+    assert "signature" in house.refused[1]

@@ -26,7 +26,7 @@ from vision.cli import main
 from vision.config.table import BoardSection
 from vision.errors import ConfigurationError
 from vision.game.commands import SignIn, SignOut, TakeArchive
-from vision.game.fold.commands import PERMITTED
+from vision.game.fold.commands import ORDERS
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.wire.messages import snake
 
@@ -98,7 +98,7 @@ def test_order_is_turned_away_at_the_server_from_a_wrong_role(
 def test_rights_at_the_server_are_those_of_the_game() -> None:
     """The desk offers every order of the rules, but for what the server gives itself."""
     own = {snake(kind.__name__) for kind in (SignIn, SignOut, TakeArchive)}
-    assert set(MAY_ORDER) == {snake(kind.__name__) for kind in PERMITTED} - own
+    assert set(MAY_ORDER) == {snake(kind.__name__) for kind in ORDERS} - own
     assert MAY_ORDER["void_coup"] == {"inspector"}
 
 

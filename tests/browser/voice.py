@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
@@ -22,12 +21,13 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.table_log import header, session_of
-from vision.access.command_gate import Gate, Ordered, Policy
-from vision.app.journal import is_settled
+from vision.access.command_gate import Gate, Ordered, Policy, check_vouched
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.game.cards import parse_cards, points_of
+from vision.game.commands import Command
 from vision.game.events import Event
+from vision.game.fold.commands import needs_second
 from vision.game.outputs import Replied
 from vision.wire.commands import (
     UNANSWERED,
@@ -213,11 +213,11 @@ class Reader(Link):
             fields: Fields = {}
             try:
                 fields = order_fields(payload)
-                self._gate.admit(name, fields)
+                self._gate.admit(self._gate.verify(name, fields))
                 event = read_command(name, fields, at)
-                settled = partial(is_settled, self.desk.table)
-                ordered = Ordered(event, name, fields)
-                self._gate.check_second(ordered, self._second_person, settled)
+                if isinstance(event, Command) and needs_second(self.desk.table, event):
+                    ordered = Ordered(event, name, fields)
+                    check_vouched(ordered, self._second_person, self._gate.users)
                 self.take(event)
                 if isinstance(event, UNANSWERED):
                     reply = Replied(at, fields["ref"], name, fields["key"], accepted=True, why="")

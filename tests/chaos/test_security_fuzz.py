@@ -148,7 +148,7 @@ class Orders:
         name, payload, fields = self.spoiled()
         try:
             read = order_fields(payload)
-            self.gate.admit(name, read)
+            self.gate.admit(self.gate.verify(name, read))
         except RefusedError as error:
             return refused(error)
         assert read == fields

@@ -21,17 +21,9 @@ from vision.access.users import User, Users, load_users
 from vision.clock import CLOCK
 from vision.errors import ConfigurationError
 from vision.files import WatchedFile
-from vision.game.commands import (
-    BurnCard,
-    CarryCard,
-    Command,
-    CorrectCard,
-    MoveCard,
-    ResultStands,
-    UndoLast,
-    VoidCoup,
-)
+from vision.game.commands import Command
 from vision.game.events import Event
+from vision.game.fold.commands import MAY_VOUCH
 from vision.record.codec import EVENTS, event_from_json
 from vision.record.facts import IN_A_ROLE, REPORTED_BY_DESKS, Recorded
 from vision.wire.commands import (
@@ -57,6 +49,21 @@ NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 SIGNATURE = re.compile(r"[0-9a-f]{128}")
 HOUSE = "house"
+STRANGER = "the signature is not that of somebody who may give orders here"
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """An order whose signature was verified, and the user whose key signed it."""
+
+    name: str
+    fields: Fields
+    user: User
+
+    @property
+    def key(self) -> str:
+        """The name of the user whose key signed it."""
+        return str(self.fields["key"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +107,6 @@ class Gate:
         self._newest = 0
         self.refused = 0
 
-    def check_second(
-        self, ordered: Ordered, policy: Policy, is_settled: Callable[[int], bool]
-    ) -> None:
-        """Check that a second person vouches for an order that needs one; RefusedError.
-
-        The signature of a second person was verified when the order was admitted. `is_settled`
-        says whether the wagers of a coup have been paid.
-        """
-        event, missing = ordered.event, not _text(ordered.fields, "second")
-        if isinstance(event, CORRECTIONS):
-            needed = is_settled(event.coup)
-        else:
-            needed = isinstance(event, FINAL)
-        if missing and needed and is_wanted(policy, self.users):
-            raise RefusedError(NEEDED, ref_of(ordered.fields))
-
     def remember(self, orders: Iterable[Fields], until: int) -> None:
         """Take note of the fields of orders of an earlier run: they are not taken again.
 
@@ -125,31 +116,28 @@ class Gate:
             with suppress(RefusedError):  # a time that is none was never admitted
                 self._note(fields, until)
 
-    def signer(self, name: str, fields: Fields) -> str:
-        """Return whose key signed an order that is fresh and new, "" where none did.
+    def verify(self, name: str, fields: Fields) -> Signed:
+        """Return an order with the user who signed it; RefusedError where nobody did.
 
-        Nothing is noted: what a request says of itself is not believed before.
+        Nothing is noted: what an order says of itself is believed from here on, and not before.
         """
-        try:
-            self._check_proof(name, fields)
-            self._check_fresh(fields)
-        except RefusedError:
-            return ""
-        return _text(fields, "key")
+        signed = Signed(name, fields, self._signer_of(name, fields))
+        self._check_fresh(fields)
+        return signed
 
-    def vouch(self, name: str, fields: Fields) -> str:
-        """Return whose key signed a request that changes nothing; RefusedError with the reason."""
-        with self._counting(name):
-            self._check_proof(name, fields)
-            self._check_new(fields)
-        return _text(fields, "key")
+    def take(self, signed: Signed) -> None:
+        """Take what changes nothing, once; RefusedError with the reason."""
+        with self._counting(signed.name):
+            self._check_still(signed)
+            self._check_new(signed.fields)
 
-    def admit(self, name: str, fields: Fields) -> None:
-        """Admit an order that is signed, fresh and new; RefusedError with the reason."""
-        with self._counting(name):
-            self._check_speaker(name, fields, self._check_proof(name, fields))
-            self._check_second(name, fields)
-            self._check_new(fields)
+    def admit(self, signed: Signed) -> None:
+        """Admit an order of somebody who may speak as it says; RefusedError with the reason."""
+        with self._counting(signed.name):
+            self._check_still(signed)
+            self._check_speaker(signed)
+            self._check_second(signed)
+            self._check_new(signed.fields)
 
     @contextmanager
     def _counting(self, name: str) -> Iterator[None]:
@@ -171,8 +159,7 @@ class Gate:
                 error,
             )
 
-    def _check_proof(self, name: str, fields: Fields) -> User:
-        """Return the user whose key signed the fields."""
+    def _read_users(self) -> None:
         if self._file is None:
             raise RefusedError(
                 "this reader takes no orders, because no users file is set up; make one with "
@@ -183,6 +170,16 @@ class Gate:
         except ConfigurationError as error:
             self.users = Users()
             raise RefusedError("this reader takes no orders: its users file is faulty") from error
+
+    def _check_still(self, signed: Signed) -> None:
+        """Check that the signer is the user that it was when the signature was verified."""
+        self._read_users()
+        if self.users.users.get(signed.key) != signed.user:
+            raise RefusedError(STRANGER)
+
+    def _signer_of(self, name: str, fields: Fields) -> User:
+        """Return the user whose key signed the fields."""
+        self._read_users()
         for field, form in (("nonce", NONCE), ("time", MOMENT), ("sig", SIGNATURE)):
             if not form.fullmatch(_text(fields, field)):
                 raise RefusedError(
@@ -191,11 +188,12 @@ class Gate:
         user = self.users.users.get(_text(fields, "key"))
         text = signed_text(self._prefix + name, fields)
         if user is None or not user.signed(text, _text(fields, "sig")):
-            raise RefusedError("the signature is not that of somebody who may give orders here")
+            raise RefusedError(STRANGER)
         return user
 
-    def _check_speaker(self, name: str, fields: Fields, signer: User) -> None:
+    def _check_speaker(self, signed: Signed) -> None:
         """Check that the signer may speak for the named person, and that one in the named role."""
+        name, fields, signer = signed.name, signed.fields, signed.user
         key, by, role = _text(fields, "key"), _text(fields, "by"), _text(fields, "role")
         if COMMANDS.get(name) in HOUSE_INPUTS:
             by, role = key, HOUSE
@@ -214,15 +212,16 @@ class Gate:
         if name == RECORD and (fault := _role_fault(fields, signer, speaker)):
             raise RefusedError(f"role: {fault}")
 
-    def _check_second(self, name: str, fields: Fields) -> None:
+    def _check_second(self, signed: Signed) -> None:
         """Check, where a second person is named, that it is another, who may and did sign."""
+        name, fields = signed.name, signed.fields
         if not any(field in fields for field in SECOND):
             return
         second, role, key = (_text(fields, f"second{part}") for part in ("", "_role", "_key"))
         person, signer = self.users.users.get(second), self.users.users.get(key)
         if person is None or second == _text(fields, "by", _text(fields, "key")):
             raise RefusedError("second: name another person, who is a user")
-        if role not in VOUCHERS or role not in person.roles:
+        if role not in MAY_VOUCH or role not in person.roles:
             raise RefusedError("second_role: for an inspector or surveillance to vouch")
         text = signed_text(self._prefix + name, fields)
         if signer is None or not signer.signed(text, _text(fields, "second_sig")):
@@ -328,16 +327,22 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
 
 # "always" and "never" speak for themselves; "auto" is where two people could.
 Policy = Literal["auto", "always", "never"]
-VOUCHERS = frozenset(("inspector", "surveillance"))
-FINAL = (VoidCoup, ResultStands, UndoLast)
-CORRECTIONS = (CorrectCard, MoveCard, BurnCard, CarryCard)
 NEEDED = (
     "this cannot be undone by one person: a second, an inspector or surveillance, must vouch for it"
 )
 
 
-def is_wanted(policy: Policy, users: Users) -> bool:
+def check_vouched(ordered: Ordered, policy: Policy, users: Users) -> None:
+    """Check an order that needs a second person; RefusedError where the house has one to ask.
+
+    Whether one who is named did vouch was checked when the order was admitted.
+    """
+    if not ordered.fields.get("second") and asks_for_seconds(policy, users):
+        raise RefusedError(NEEDED, ref_of(ordered.fields))
+
+
+def asks_for_seconds(policy: Policy, users: Users) -> bool:
     """Whether the house asks for second persons: where it says so, or has two who may vouch."""
     people = [user for user in users.users.values() if not user.may_act_for]
-    able = [user for user in people if not VOUCHERS.isdisjoint(user.roles)]
+    able = [user for user in people if not MAY_VOUCH.isdisjoint(user.roles)]
     return policy == "always" or (policy == "auto" and len(able) > 1)

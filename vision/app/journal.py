@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from vision.access.command_gate import Gate, Ordered
+from vision.access.command_gate import Gate, Ordered, check_vouched
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, LinkWatch, SlowDisk
 from vision.app.order_intake import OrderIntake, Replays, staff_changes
@@ -33,9 +33,10 @@ from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
-from vision.game.commands import SignIn
+from vision.game.commands import Command, SignIn
 from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
+from vision.game.fold.commands import needs_second
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
@@ -46,7 +47,7 @@ from vision.storage.log import Confirm, Entry, Seal, Store
 from vision.storage.log_reader import recent_orders
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
-from vision.wire.commands import REPLAY, UNANSWERED, Fields, RefusedError, ref_of
+from vision.wire.commands import UNANSWERED, Fields, RefusedError, ref_of
 from vision.wire.discovery import discovery
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import (
@@ -165,8 +166,7 @@ class Journal:
             self._closing = opening.pop_all()
         self._retention = Retention(self._store, evidence, config.log, self._session)
         self._most_bytes = config.broker.max_message
-        vouch = partial(self.gate.vouch, REPLAY)
-        self._replays = Replays(self._store, self._session.stream.prefix, vouch)
+        self._replays = Replays(self._store, self._session.stream.prefix)
         self._disk = SlowDisk()
         self._refusal = ""  # why the disk took something no more, for which the run ends
         self._writes_s: list[float] = []  # how long each took since the disk was judged
@@ -395,18 +395,18 @@ class Journal:
         found: list[Input] = [*staff_changes(self._session.register, self.gate.users, at)]
         for given in taken:
             ordered = replace(given, event=replace(given.event, at=at))
+            event = ordered.event
             try:
-                self.gate.check_second(
-                    ordered, self._second_person, partial(is_settled, self.table)
-                )
+                if isinstance(event, Command) and needs_second(self.table, event):
+                    check_vouched(ordered, self._second_person, self.gate.users)
                 found.append(ordered)
             except RefusedError as error:
                 self._refuse(ordered.name, error, at)
         self._not_let_in.note(sum(is_failed_log_in(event_of(item)) for item in found), at)
         return tuple(found)
 
-    def _serve_replay(self, fields: Fields) -> None:
-        reply = self._replays.ask(fields, self._session.stream.seq, now_ms())
+    def _serve_replay(self, fields: Fields, sender: str) -> None:
+        reply = self._replays.ask(fields, sender, self._session.stream.seq, now_ms())
         self._publish(answer(self._session.stream, reply))
         if self._link is not None:
             self._link.wake()
@@ -469,12 +469,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def is_settled(table: Table, number: int) -> bool:
-    """Whether the wagers of a coup have been paid: it has a result, and a later one has begun."""
-    coup = table.coup_at(number)
-    return coup is not None and coup.shown is not None and coup.over_at is not None
 
 
 def is_failed_log_in(event: Event) -> bool:

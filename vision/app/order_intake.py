@@ -14,10 +14,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from vision.access.command_gate import Gate, Ordered
+from vision.access.command_gate import Gate, Ordered, Signed
 from vision.access.users import Users
 from vision.game.outputs import Replied
-from vision.mqtt.publisher import Publisher
+from vision.mqtt.publisher import OrderRequest, Publisher
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded, Register
 from vision.storage.log import Store
@@ -49,15 +49,16 @@ SORTED_AT_ONCE = 20
 POLL_S = 0.2
 log = logging.getLogger(__name__)
 
+DEFECT = "a defect of the reader: it could not be checked; see its log, and report it"
 NOBODY = ""  # the key of what none signed
 
 
 class _Waiting(NamedTuple):
-    """A command that waits for its turn: its name and fields, or why it has none."""
+    """A command that waits for its turn: what was signed, or what was not and why."""
 
     name: str
     fields: Fields
-    fault: RefusedError | None = None
+    signed: Signed | RefusedError | None = None  # None where nothing needs a signature
 
 
 class OrderIntake:
@@ -69,11 +70,12 @@ class OrderIntake:
         gate: Gate,
         *,
         refuse: Callable[[str, RefusedError], None],
-        serve: Callable[[Fields], None],
+        serve: Callable[[Fields, str], None],
     ) -> None:
         """Prepare; `refuse` is called with the name of what is refused and the reason.
 
-        `serve` is called with the fields of a replay request; both from the thread.
+        `serve` is called with the fields of a replay request and the key that signed it, "" where
+        none did; both from the thread.
         """
         self._link = link
         self._gate = gate
@@ -105,10 +107,7 @@ class OrderIntake:
             self._sort()
             if not self._waiting:
                 continue
-            try:
-                self._check_next()
-            except Exception:  # a defect of ours must not end the taking of orders for good
-                log.exception("an order could not be checked and was dropped; report this")
+            self._check_next()
             self._stopping.wait(PAUSE_S)
 
     def _sort(self) -> None:
@@ -119,15 +118,23 @@ class OrderIntake:
             if request is None:
                 return
             wait_s = 0.0
-            try:
-                waiting = _Waiting(request.name, order_fields(request.payload))
-                key = self._gate.signer(waiting.name, waiting.fields)
-            except RefusedError as error:
-                waiting, key = _Waiting(request.name, {}, error), NOBODY
+            waiting, key = self._sorted(request)
             queue = self._waiting.setdefault(key, deque())
             queue.append(waiting)
             if len(queue) > WAITING_EACH:
                 self._drop(key, queue.popleft())
+
+    def _sorted(self, request: OrderRequest) -> tuple[_Waiting, str]:
+        """Return a request as it waits, and under whose key."""
+        name, fields = request.name, Fields()
+        try:
+            fields = order_fields(request.payload)
+            if name == REPLAY and "sig" not in fields:
+                return _Waiting(name, fields), NOBODY
+            signed = self._gate.verify(name, fields)
+        except RefusedError as error:
+            return _Waiting(name, fields, error), NOBODY
+        return _Waiting(name, fields, signed), signed.key
 
     def _drop(self, key: str, oldest: _Waiting) -> None:
         """Leave out the oldest order of a key; who signed it hears of it."""
@@ -146,18 +153,25 @@ class OrderIntake:
         except RefusedError as error:
             error.ref = error.ref or ref_of(waiting.fields)
             self._refuse(waiting.name, error)
+        except Exception:  # a defect of ours must not end the taking of orders for good
+            log.exception("an order could not be checked and was dropped; report this")
+            self._refuse(waiting.name, RefusedError(DEFECT, ref_of(waiting.fields)))
 
     def _take(self, waiting: _Waiting) -> None:
-        name, fields, fault = waiting
-        if fault is not None:
-            self._gate.note_refusal(name, fault)
-            raise fault
+        name, fields, signed = waiting
+        if isinstance(signed, RefusedError):
+            self._gate.note_refusal(name, signed)
+            raise signed
+        if signed is None:
+            self._serve(fields, NOBODY)
+            return
         if name == REPLAY:
-            self._serve(fields)
+            self._gate.take(signed)
+            self._serve(fields, signed.key)
             return
         if len(self._inbox) >= WAITING_EACH:
             raise RefusedError(TOO_MANY)
-        self._gate.admit(name, fields)
+        self._gate.admit(signed)
         self._inbox.append(Ordered(read_command(name, fields, at=0), name, fields))
 
 
@@ -205,28 +219,25 @@ class Replays:
         self,
         store: Store,
         prefix: str,
-        vouch: Callable[[Fields], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic.
-
-        `vouch` returns whose key signed a request; RefusedError where the signature is not good.
-        """
+        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic."""
         self._store = store
         self._prefix = prefix
-        self._vouch = vouch
         self._clock = clock
         self._mutex = threading.Lock()
         self._ranges: deque[_Range] = deque()
         self._ready: deque[Message] = deque()
         self._paid_until = clock()
 
-    def ask(self, fields: Fields, newest: int, at: int) -> Replied:
-        """Take a request, or refuse it with the reason; `newest` is the last `seq` published."""
+    def ask(self, fields: Fields, sender: str, newest: int, at: int) -> Replied:
+        """Take a request, or refuse it with the reason; `newest` is the last `seq` published.
+
+        `sender` is whose key signed it, "" where none did.
+        """
         ref = ref_of(fields)
         try:
             first, last = read_range(fields, newest)
-            sender = self._vouch(fields) if "sig" in fields else ""
             if self._store.count_messages(first, last) <= last - first:
                 raise RefusedError(NOT_KEPT)
             with self._mutex:

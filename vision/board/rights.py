@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vision.board.table_state import Update
 from vision.game.commands import SignIn, SignOut, TakeArchive
-from vision.game.fold.commands import PERMITTED
+from vision.game.fold.commands import ORDERS
 from vision.record.facts import IN_A_ROLE, Fact
 from vision.wire.form import Payload
 from vision.wire.messages import snake
@@ -18,8 +18,8 @@ DEALER, INSPECTOR, SURVEILLANCE, ENGINEER = "dealer", "inspector", "surveillance
 # The desk offers every order of the rules but these, which the server gives itself.
 OF_THE_SERVER = (SignIn, SignOut, TakeArchive)
 MAY_ORDER: dict[str, frozenset[str]] = {
-    snake(kind.__name__): frozenset(role.value for role in roles)
-    for kind, roles in PERMITTED.items()
+    snake(kind.__name__): frozenset(role.value for role in order.roles)
+    for kind, order in ORDERS.items()
     if kind not in OF_THE_SERVER
 }
 # What each page is for; whoever may not see it is turned away.

@@ -41,7 +41,7 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.fold.commands import PERMITTED, refusal
+from vision.game.fold.commands import ORDERS, needs_second, refusal
 from vision.game.outputs import (
     AlertState,
     CoupsChanged,
@@ -105,7 +105,7 @@ def give(dealer: Dealer, command: Command) -> str:
 
 
 @pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("number", range(len(PERMITTED)))
+@pytest.mark.parametrize("number", range(len(ORDERS)))
 def test_order_is_obeyed_only_from_those_who_may_give_it(number: int, role: Role) -> None:
     """Each order is taken from those it is for and refused from all others."""
     dealer = over_drawn()
@@ -113,7 +113,7 @@ def test_order_is_obeyed_only_from_those_who_may_give_it(number: int, role: Role
     asked = refusal(dealer.table, command)
     why = give(dealer, command)
     assert asked == why, "what is asked before is what is answered"
-    if role not in PERMITTED[type(command)]:
+    if role not in ORDERS[type(command)].roles:
         assert "to order" in why
     elif role is Role.DEALER and isinstance(command, CorrectCard):
         assert "inspector" in why
@@ -121,6 +121,22 @@ def test_order_is_obeyed_only_from_those_who_may_give_it(number: int, role: Role
         assert "machine" in why
     else:
         assert why == ""
+
+
+@pytest.mark.parametrize("number", range(len(ORDERS)))
+def test_second_person_is_needed_where_one_alone_could_pay_or_take(number: int) -> None:
+    """What cannot be taken back needs two at once, a correction once the wagers are paid."""
+    dealer = over_drawn()
+    command = orders("Ada", Role.INSPECTOR)[number]
+    always = isinstance(command, VoidCoup | ResultStands | UndoLast)
+    assert needs_second(dealer.table, command) is always
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    assert needs_second(dealer.table, command) is always, "its result is out, the coup not over"
+    dealer.clear()
+    dealer.hand("9h 2c Kd Kc")
+    corrects = isinstance(command, CorrectCard | MoveCard | BurnCard | CarryCard)
+    assert needs_second(dealer.table, command) is (always or corrects)
 
 
 def test_order_without_a_name_is_refused() -> None:

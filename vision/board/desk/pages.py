@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from vision.access.command_gate import NEEDED, VOUCHERS
+from vision.access.command_gate import NEEDED
 from vision.board.desk.history import History
 from vision.board.login.identity import Claim, NotKnownError, OneAtATime, Throttle
 from vision.board.login.pages import Guarded, LoginPages
@@ -26,6 +26,7 @@ from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.board.web import RefusalError, TableFacts, stream
 from vision.errors import ShoeReaderError
 from vision.files import csv_text
+from vision.game.fold.commands import MAY_VOUCH
 from vision.record.facts import Fact, Medium
 from vision.wire.commands import RefusedError
 from vision.wire.messages import LEVELS, TYPES
@@ -156,11 +157,11 @@ class DeskPages:
         if claim.name == session.name:
             raise NotKnownError(403, "the second person must be another one")
         role = next(
-            (role for role in self._login.accounts.roles(claim.name) if role in VOUCHERS), ""
+            (role for role in self._login.accounts.roles(claim.name) if role in MAY_VOUCH), ""
         )
         claim = replace(claim, role=claim.role or role)
         role = await self._login.identify(claim, request)
-        if role not in VOUCHERS:
+        if role not in MAY_VOUCH:
             raise NotKnownError(403, f"this is not for the role {role} to vouch for")
         return Second(claim.name, role)
 

@@ -1,14 +1,16 @@
-"""Orders: who may give which, whether one can be carried out now, and what it does.
+"""Orders: who may give which, who must vouch, whether one can be carried out now, what it does.
 
-`refusal` asks without giving the order, so that a page can offer only what would be accepted;
-`order` asks it first and then carries the order out. Every order is answered: accepted, or refused
-with the reason. An order changes what is kept of a coup or an alert, never what was seen, so it can
-be taken back and what was seen since still counts.
+`ORDERS` is the one table of them. `refusal` asks without giving the order, so that a page can
+offer only what would be accepted; `order` asks it first and then carries the order out. Every order
+is answered: accepted, or refused with the reason. An order changes what is kept of a coup or an
+alert, never what was seen, so it can be taken back and what was seen since still counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
 
 from vision.game.commands import (
     AckAlert,
@@ -56,29 +58,47 @@ from vision.game.outputs import Alert, AlertChanged, AlertState, Replied
 _TABLE_STAFF = frozenset((Role.DEALER, Role.INSPECTOR))
 _RULES = frozenset((Role.INSPECTOR,))
 _WATCHES = frozenset((Role.INSPECTOR, Role.SURVEILLANCE))
+_ANYBODY = frozenset(Role)
+MAY_VOUCH = _WATCHES  # as the second person for an order that one alone cannot give
 
-PERMITTED: dict[type[Command], frozenset[Role]] = {
-    Confirm: _TABLE_STAFF,
-    CorrectCard: _TABLE_STAFF,
-    VoidCoup: _RULES,
-    ResultStands: _RULES,
-    HoldResult: _WATCHES,
-    MoveCard: _RULES,
-    BurnCard: _RULES,
-    CarryCard: _RULES,
-    FreeHand: _RULES,
-    NewShoe: _RULES,
-    UndoLast: _RULES,
-    AckAlert: frozenset(Role),
-    RectifyAlert: _RULES,
-    CloseAlert: _WATCHES,
-    CommentAlert: _WATCHES,
-    CallInspector: _TABLE_STAFF,
-    SignIn: frozenset(Role),
-    SignOut: frozenset(Role),
-    TakeArchive: _WATCHES,
-    KeepEvidence: _WATCHES,
-    ReleaseEvidence: _WATCHES,
+
+class Vouching(Enum):
+    """When a second person must vouch for an order."""
+
+    NEVER = "never"
+    PAID = "once the wagers of its coup have been paid"
+    ALWAYS = "always: one person alone could not take it back"
+
+
+class OrderRule(NamedTuple):
+    """Who may give an order, and when somebody else must vouch for it."""
+
+    roles: frozenset[Role]
+    second: Vouching = Vouching.NEVER
+
+
+ORDERS: dict[type[Command], OrderRule] = {
+    Confirm: OrderRule(_TABLE_STAFF),
+    CorrectCard: OrderRule(_TABLE_STAFF, Vouching.PAID),
+    VoidCoup: OrderRule(_RULES, Vouching.ALWAYS),
+    ResultStands: OrderRule(_RULES, Vouching.ALWAYS),
+    HoldResult: OrderRule(_WATCHES),
+    MoveCard: OrderRule(_RULES, Vouching.PAID),
+    BurnCard: OrderRule(_RULES, Vouching.PAID),
+    CarryCard: OrderRule(_RULES, Vouching.PAID),
+    FreeHand: OrderRule(_RULES),
+    NewShoe: OrderRule(_RULES),
+    UndoLast: OrderRule(_RULES, Vouching.ALWAYS),
+    AckAlert: OrderRule(_ANYBODY),
+    RectifyAlert: OrderRule(_RULES),
+    CloseAlert: OrderRule(_WATCHES),
+    CommentAlert: OrderRule(_WATCHES),
+    CallInspector: OrderRule(_TABLE_STAFF),
+    SignIn: OrderRule(_ANYBODY),
+    SignOut: OrderRule(_ANYBODY),
+    TakeArchive: OrderRule(_WATCHES),
+    KeepEvidence: OrderRule(_WATCHES),
+    ReleaseEvidence: OrderRule(_WATCHES),
 }
 _ALERT_EVENTS: dict[type[Command], AlertEvent] = {
     AckAlert: AlertEvent.ACKNOWLEDGE,
@@ -88,20 +108,24 @@ _ALERT_EVENTS: dict[type[Command], AlertEvent] = {
 }
 
 
-def permitted(role: Role, kind: type[Command]) -> bool:
-    """Whether people in that role may give orders of that kind at all."""
-    return role in PERMITTED.get(kind, ())
+def needs_second(table: Table, command: Command) -> bool:
+    """Whether one person alone cannot give the order at this table now."""
+    second = ORDERS[type(command)].second
+    if second is Vouching.PAID and isinstance(command, CoupCommand):
+        coup = table.coup_at(command.coup)
+        return coup is not None and coup.shown is not None and coup.over_at is not None
+    return second is Vouching.ALWAYS
 
 
 def refusal(table: Table, command: Command) -> str:
     """Return why the order would be refused at this table now, "" where it would be accepted."""
-    allowed = PERMITTED.get(type(command))
-    if allowed is None:
+    asked = ORDERS.get(type(command))
+    if asked is None:
         return "no such order is known"
     if not command.by:
         return "an order needs the name of who gives it"
-    if not permitted(command.role, type(command)):
-        return f"this is for {' or '.join(sorted(allowed))} to order, not for {command.role}"
+    if command.role not in asked.roles:
+        return f"this is for {' or '.join(sorted(asked.roles))} to order, not for {command.role}"
     match command:
         case CoupCommand():
             return coup_refusal(table, command)

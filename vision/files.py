@@ -12,6 +12,7 @@ import fcntl
 import io
 import itertools
 import json
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,10 +24,15 @@ from vision.errors import ConfigurationError, OutsideError
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 ROOT = 0  # the user id of root
 OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700  # modes: for the user of the program alone
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
+# File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
+PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+OTHER_PICTURES = frozenset({".avif", ".heic", ".heif"})
 
 
 # What begins a formula in a spreadsheet: a text of a message there would be carried out.
@@ -114,6 +120,38 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
         return key, path.name
 
     return sorted(paths, key=natural)
+
+
+def picture_files(folder: Path) -> list[Path]:
+    """Return the pictures of a folder in the order of their names; ConfigurationError without any.
+
+    Numbers in names count as numbers; where names have none, the order is a guess, and said.
+    """
+    names = in_order(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
+    others = [p.name for p in folder.iterdir() if p.suffix.lower() in OTHER_PICTURES]
+    if not names:
+        found = f" but {others[0]}, which is not read: save it as JPEG" if others else ""
+        raise ConfigurationError(
+            f"{folder}: holds no pictures{found}; give a folder of {', '.join(sorted(PICTURES))} "
+            "files"
+        )
+    if others:
+        log.warning(
+            "%s: %s and the like (%d) are not read; save them as JPEG",
+            folder,
+            others[0],
+            len(others),
+        )
+    forms = {re.sub("[0-9]+", "0", path.stem.casefold()) for path in names}
+    if len(names) > 1 and (len(forms) > 1 or "0" not in min(forms)):
+        log.warning(
+            "%s: the names of the pictures do not give their order, which is guessed: from %s to "
+            "%s; number them if that is wrong",
+            folder,
+            names[0].name,
+            names[-1].name,
+        )
+    return names
 
 
 def text_of(path: Path) -> str:

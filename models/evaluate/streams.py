@@ -23,10 +23,17 @@ from models.evaluate.film_truth import FilmTruth, read_truth
 from vision.config.table import TableConfig, load
 from vision.files import write_whole
 from vision.inference.load import ModelSet, open_models, packaged
-from vision.sight.detection.classifier import RANKS, SUITS, FaceCheck, Look
+from vision.sight.detection.classifier import RANKS, SUITS, Look
 from vision.sight.detection.detector import KINDS, Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
-from vision.sight.following.places import COVERED, EDGES, PlaceLook, PlaceWatch, TableBoxes
+from vision.sight.following.places import (
+    COVERED,
+    EDGES,
+    FaceCheck,
+    PlaceLook,
+    PlaceWatch,
+    TableBoxes,
+)
 from vision.sight.geometry.plane import Frame, Points, TableView
 from vision.sight.motion_gate import MotionGate, WatchedPart
 

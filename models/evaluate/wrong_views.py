@@ -22,7 +22,8 @@ import numpy as np
 from models.evaluate.dealing_films import Json, aligned, table_file
 from vision.acceptance.answers import OPENLY_UNSURE
 from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
-from vision.camera.source import Shot, open_source
+from vision.camera.decoding import Shot
+from vision.camera.source import open_source
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
 from vision.game.coup.fault_table import KINDS

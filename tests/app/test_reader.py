@@ -29,7 +29,7 @@ from vision import cli
 from vision.app import reader as app_module
 from vision.app.journal import Destinations, Journal
 from vision.app.reader import TableReader, notify
-from vision.camera.source import Outage, Shot
+from vision.camera.decoding import Outage, Shot
 from vision.commands import demo
 from vision.commands.printing.console import Console
 from vision.config.table import TableConfig, load, with_source

@@ -12,7 +12,7 @@ import pytest
 
 from vision.app import reader
 from vision.app.reader import SeenShot, SightLoop
-from vision.camera.source import Outage, Shot
+from vision.camera.decoding import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import Event, TimePassed
 from vision.sight.geometry.plane import Frame

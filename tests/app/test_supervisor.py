@@ -11,7 +11,7 @@ import pytest
 
 from tests.seen import out
 from vision.app.pipeline import SightPipeline, SightSupervisor
-from vision.camera.source import Outage, Shot
+from vision.camera.decoding import Outage, Shot
 from vision.config.table import WatchSection
 from vision.errors import OutsideError
 from vision.game.events import CoupSeen, Event, ViewBack, ViewLost

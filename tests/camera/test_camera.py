@@ -19,17 +19,8 @@ from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
 from vision.camera import decoding, source
 from vision.camera.capture_process import Signal
-from vision.camera.decoding import bgr
-from vision.camera.source import (
-    Capture,
-    Outage,
-    Pace,
-    Shot,
-    _paced,
-    first_frame,
-    is_live,
-    open_source,
-)
+from vision.camera.decoding import Outage, Pace, Shot, bgr, paced
+from vision.camera.source import Capture, first_frame, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.sight.geometry.plane import Image, Pixels
@@ -81,7 +72,7 @@ def decoded(*shown: Pixels | decoding.Lack) -> Iterator[decoding.Decoded]:
 def test_slow_decoder_makes_an_outage_only_where_frames_are_due(speed: float, outages: int) -> None:
     """A file that is read as fast as it goes gives the same however busy the machine is."""
     image = np.zeros((4, 4, 3), np.uint8)
-    shots = list(_paced(decoded(decoding.Lack.LATE, image), Path("a.mp4"), Pace(0, 1000.0, speed)))
+    shots = list(paced(decoded(decoding.Lack.LATE, image), Path("a.mp4"), Pace(0, 1000.0, speed)))
     assert sum(isinstance(shot, Outage) for shot in shots) == outages
     assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0]
 
@@ -89,7 +80,7 @@ def test_slow_decoder_makes_an_outage_only_where_frames_are_due(speed: float, ou
 def test_damaged_frames_take_their_time_and_are_an_outage_when_there_are_many() -> None:
     """Frames that are left out move no later frame; a film that shows none for long is blind."""
     image, lack = np.zeros((4, 4, 3), np.uint8), decoding.Lack.DAMAGED
-    shots = list(_paced(decoded(image, *6 * [lack], image), Path("a.mp4"), Pace(0, 2.0, 0.0)))
+    shots = list(paced(decoded(image, *6 * [lack], image), Path("a.mp4"), Pace(0, 2.0, 0.0)))
     assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0, 3500]
     outages = [(shot.at, shot.since) for shot in shots if isinstance(shot, Outage)]
     assert outages == [(at, 0) for at in (1500, 2000, 2500, 3000)]
@@ -100,7 +91,7 @@ def test_first_frame_of_a_film_passes_what_is_damaged(monkeypatch: pytest.Monkey
     image, lack = np.zeros((4, 4, 3), np.uint8), decoding.Lack.DAMAGED
 
     def opened(*_: object, **__: object) -> Iterator[Shot | Outage]:
-        return _paced(decoded(*8 * [lack], image), Path("a.mp4"), Pace(0, 2.0, 0.0))
+        return paced(decoded(*8 * [lack], image), Path("a.mp4"), Pace(0, 2.0, 0.0))
 
     monkeypatch.setattr(source, "open_source", opened)
     assert first_frame(CameraSection(source="a.mp4")).at == 4000

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from vision.camera import decoding
-from vision.camera.source import Outage, Pace, Shot, _paced, open_source
+from vision.camera.decoding import Outage, Pace, Shot, paced
+from vision.camera.source import open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
 
@@ -60,10 +61,10 @@ def times(shown: Sequence[Shot | Outage]) -> list[int]:
     return [each.frame.at for each in shown if isinstance(each, Shot)]
 
 
-def paced(stamps_s: Sequence[float | None]) -> list[Shot | Outage]:
+def shots_of(stamps_s: Sequence[float | None]) -> list[Shot | Outage]:
     """Return what comes of frames with these stamps, of a film with 10 frames a second."""
     frames: Iterator[decoding.Decoded] = (decoding.Decoded(IMAGE, stamp) for stamp in stamps_s)
-    return list(_paced(frames, Path("a.mkv"), Pace(0, 10.0, 0.0)))
+    return list(paced(frames, Path("a.mkv"), Pace(0, 10.0, 0.0)))
 
 
 UNEVEN = [0, 40, 90, 100, 300, 310, 600, 640, 1000, 1040, 1080, 1500]
@@ -94,7 +95,7 @@ def test_gap_in_the_stamps_is_an_outage(tmp_path: Path, name: str) -> None:
 
 def test_long_gap_lets_the_clock_of_the_table_go_on() -> None:
     """Outages come all through a gap, so that what is waited for is due in its time."""
-    outages = [each for each in paced([0, 0.1, 10.1]) if isinstance(each, Outage)]
+    outages = [each for each in shots_of([0, 0.1, 10.1]) if isinstance(each, Outage)]
     assert [each.at for each in outages] == list(range(1200, 10_100, 500))
     assert {each.since for each in outages} == {100}
 
@@ -136,7 +137,7 @@ def test_stamps_that_fail_do_not_stop_the_clock(
     stamps: Sequence[float | None], expected: Sequence[int], blind: Sequence[str]
 ) -> None:
     """Times rise whatever the stamps do; where they leap, the view counts as lost."""
-    shown = paced(stamps)
+    shown = shots_of(stamps)
     assert times(shown) == expected
     reasons = [each.reason for each in shown if isinstance(each, Outage)]
     assert reasons == [f"the time stamps of a.mkv leap by {by} s" for by in blind]
@@ -204,7 +205,7 @@ def test_film_whose_stamps_do_not_rise_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its frame rate gives the times, and a person is warned."""
-    list(_paced(iter([decoding.Decoded(IMAGE, 0.0)] * 9), tmp_path / "a.mkv", Pace(0, 10.0, 0.0)))
+    list(paced(iter([decoding.Decoded(IMAGE, 0.0)] * 9), tmp_path / "a.mkv", Pace(0, 10.0, 0.0)))
     assert [record.message for record in caplog.records] == [
         f"{tmp_path / 'a.mkv'}: its time stamps do not rise; its frame rate gives the times"
     ]

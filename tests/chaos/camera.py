@@ -23,7 +23,8 @@ import numpy as np
 from tests.camera.video_servers import FAULTS, SIZE, BadCamera, HttpCamera, RtspCamera
 from tests.chaos.outcome import Done, LimitBrokenError, rounds
 from vision.camera.capture_process import HEADER, Slots
-from vision.camera.source import Outage, Shot, open_source
+from vision.camera.decoding import Outage, Shot
+from vision.camera.source import open_source
 from vision.config.table import CameraSection
 
 NOTICED_S = 2.0

@@ -27,8 +27,7 @@ from vision import cli
 from vision.app import reader
 from vision.app.pipeline import SightPipeline, SightSupervisor
 from vision.camera import source
-from vision.camera.decoding import Decoded, Lack
-from vision.camera.source import Pace, Shot
+from vision.camera.decoding import Decoded, Lack, Pace, Shot
 from vision.config.table import WatchSection
 from vision.inference.load import SelfTest
 from vision.sight.geometry.plane import Frame
@@ -73,7 +72,7 @@ def read(film: Path, apart: tuple[float, float], seed: int) -> Counter[str]:
         path, said = Path(name) / "table.toml", Path(name) / "messages.jsonl"
         path.write_text(text, "utf-8")
         with (
-            patch.object(source, "_paced", thinned(Random(seed), apart)),
+            patch.object(source, "paced", thinned(Random(seed), apart)),
             patch.object(reader, "SightSupervisor", as_live),
             contextlib.redirect_stdout(io.StringIO()),
         ):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.setup.calibration.laid import CARDS, PLANE, SIZE, good, picture, without
-from vision.camera.source import Shot
+from vision.camera.decoding import Shot
 from vision.cli import main
 from vision.commands import calibrate
 from vision.config.editor import TableFile

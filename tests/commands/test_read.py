@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 import pytest
 
-from vision.camera import decoding
 from vision.errors import ConfigurationError
+from vision.files import picture_files
 from vision.pictures import GreyPictures, decode_picture, is_grey, why_no_picture
 
 NOISE = np.random.default_rng(1).integers(0, 255, (240, 320, 3), np.uint8)
@@ -68,7 +68,7 @@ def test_pictures_of_a_folder_come_in_natural_order(
     """The second frame is not the hundredth."""
     for number in (1, 2, 9, 10, 11, 100):
         (tmp_path / f"img{number}.jpg").write_bytes(packed(NOISE))
-    found = [path.stem for path in decoding.picture_files(tmp_path)]
+    found = [path.stem for path in picture_files(tmp_path)]
     assert found == ["img1", "img2", "img9", "img10", "img11", "img100"]
     assert caplog.text == ""
 
@@ -81,7 +81,7 @@ def test_order_that_is_a_guess_is_said(
     for name in names:
         (tmp_path / f"{name}.jpg").write_bytes(packed(NOISE))
     with caplog.at_level(logging.WARNING):
-        assert len(decoding.picture_files(tmp_path)) == 2
+        assert len(picture_files(tmp_path)) == 2
     assert "do not give their order" in caplog.text
 
 
@@ -89,4 +89,4 @@ def test_folder_of_pictures_that_are_not_read_names_them(tmp_path: Path) -> None
     """A folder straight from a telephone is not empty."""
     (tmp_path / "IMG_0001.HEIC").write_bytes(b"\0\0\0\x18ftypheic")
     with pytest.raises(ConfigurationError, match=r"IMG_0001\.HEIC, which is not read"):
-        decoding.picture_files(tmp_path)
+        picture_files(tmp_path)

@@ -8,13 +8,11 @@ import pytest
 
 from tests.house import trace
 
-# Known debts, to be lowered and never raised; `python -m tests.house.trace` prints them.
+# Known debts, lowered and never raised; `python -m tests.house.trace` prints them.
 MOST_FOLDS_A_RECORD = 1.0
 # Medians, of the frames on which a card is read and of those on which nothing happens.
-# With 1.1 the check of the view by what the cards do, the check of switched cards and private files
-# made them 4 and 3 more: a debt that the next change of sight has to pay back (32 and 20).
-MOST_MODULES_OF_A_READ = 36
-MOST_MODULES_WITHOUT_EVENTS = 23
+MOST_MODULES_OF_A_READ = 33
+MOST_MODULES_WITHOUT_EVENTS = 20
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ import cv2
 import numpy as np
 
 from vision.app.restore import read_cards, resumed
-from vision.camera.source import Outage, Shot
+from vision.camera.decoding import Outage, Shot
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, WatchSection, path_of
 from vision.errors import ConfigurationError, OutsideError
@@ -35,12 +35,12 @@ from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet, Runtime, SelfTest, open_models
 from vision.metrics.counters import SightCounts
 from vision.pictures import open_picture
-from vision.sight.detection.classifier import FaceCheck, Look
+from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
-from vision.sight.following.places import PlaceWatch, TableBoxes, slot_corners, watched
+from vision.sight.following.places import FaceCheck, PlaceWatch, TableBoxes, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -137,7 +137,8 @@ class SightPipeline:
         self._trend = ReadingTrend(trend_limits)
         self._fit = TableFit(view, rules.deal_order, models.classifier)
         # Why nothing can be seen or believed: the picture, the camera's position, the table file.
-        self.blind: dict[str, str | None] = {}
+        self.blind: dict[str, str | None] = {"picture": None, "position": None}
+        self._unseen: str | None = None  # why the picture checked last shows nothing
         self._fresh_looks: list[Look] = []
         self._fresh_events: list[Event] = []
         self._next_check_at = 0
@@ -172,12 +173,12 @@ class SightPipeline:
             self._camera.check_size(frame)
         moving = self._gate.moving(frame)
         frame.still = not moving
-        unseen_before = self._view_check.unseen
+        unseen_before = self._unseen
         mouth_due = self._mouth_gate.due(frame.at)
         # With the mouth, for which the colours are converted anyway.
         check = self._gate.sudden or (mouth_due and frame.at >= self._next_check_at)
         poor = self._check(frame, moving=moving) if check else ()
-        if self._view_check.unseen or self._view_check.blind or self._position.blind:
+        if self._unseen or self.blind["picture"] or self.blind["position"]:
             self._follower.miss()
             return poor
         if self._gate.sudden and not unseen_before:
@@ -203,6 +204,7 @@ class SightPipeline:
         self._next_check_at = frame.at + CHECK_EVERY_MS
         view = self._view_check.look(frame)
         position = () if moving else self._position.look(frame, self._fit.drift())
+        self._unseen = self._view_check.unseen
         self.blind |= {"picture": self._view_check.blind, "position": self._position.blind}
         self._trend.add_looks(self._fresh_looks)
         trend = self._trend.update(self._fresh_events, frame.at)

@@ -26,8 +26,8 @@ from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
 from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
 from vision.app.signing import refuse_unapproved
-from vision.camera.decoding import Ahead
-from vision.camera.source import Outage, Shot, is_live, open_source
+from vision.camera.decoding import Ahead, Outage, Shot
+from vision.camera.source import is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.identity import identify
 from vision.config.table import TableConfig

@@ -1,10 +1,9 @@
-"""Decode pictures: those of films and folders, every one in order, and their planes.
+"""Decode pictures: those of films and folders, all in order and in time, and their planes.
 
 A film is decoded ahead in a thread, so that a disk or network share that hangs is noticed. A
 picture stays as it was coded until somebody wants its colours: of most only the brightness is
 looked at, whether anything moves, and that is a plane of its own. The conversion is FFmpeg's, so
-that the colours are those which the stream says it has. Pictures have no times here;
-`vision.camera.source` gives them.
+that the colours are those which the stream says it has.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import queue
-import re
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
@@ -32,9 +32,8 @@ from av.video.stream import VideoStream
 
 from vision.camera.whole_pictures import WholePictures
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import in_order
 from vision.pictures import decode_picture, why_no_picture
-from vision.sight.geometry.plane import Image, Pixels
+from vision.sight.geometry.plane import Frame, Image, Pixels
 
 T = TypeVar("T")
 
@@ -59,11 +58,48 @@ class Decoded(NamedTuple):
     stamp_s: float | None = None
 
 
-# File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
-PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
-OTHER_PICTURES = frozenset({".avif", ".heic", ".heif"})
+@dataclass(frozen=True, slots=True, eq=False)
+class Shot:
+    """A frame, and the monotonic instant (seconds) at which it could be looked at.
+
+    Of a live source, `skipped` frames came since the last one and were dropped because nobody took
+    them, and `damaged` ones because they were not whole.
+    """
+
+    frame: Frame
+    taken_s: float
+    skipped: int = 0
+    damaged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """There is no picture at Unix time `at` (ms), for `reason`, a short phrase; yielded repeatedly.
+
+    `since` is the Unix time (ms) of the last picture that was good; `damaged` pictures of a live
+    source came since then, or since the outage before, and were not whole.
+    """
+
+    at: int
+    reason: str
+    since: int = 0
+    damaged: int = 0
+
+
+# File names of videos of the ISO container (MP4).
 ISO_VIDEOS = frozenset({".m4v", ".mov", ".mp4"})
 
+# Seconds between two outages that are yielded while there is no picture: the reader's clock and
+# health go on meanwhile.
+OUTAGE_EVERY_S = 0.5
+# Seconds between two frames of a file, beyond what its rate has, that are a gap: a card that lies
+# for less may have come and gone unseen. More, and a dealer is blamed for what nobody saw; less,
+# and a recorder that skips a few frames makes the reader blind.
+GAP_S = 1.0
+# Frames by which a stamp may go back, as those of two frames that were mixed up; further back or
+# further ahead than a day it is another clock's, and the run's goes on from where it was.
+BACK_FRAMES = 2
+LEAP_S = 86_400.0
 # Frames decoded ahead: enough to keep the reader busy, at 3 MB each (1080p) little memory.
 AHEAD = 4
 # Frames a second of a video that does not say; what recorders use most. Wrong, and all times are.
@@ -270,38 +306,6 @@ class _Reading:
         return self._length_s - self._end_s > LENGTH_ERROR / self._fps
 
 
-def picture_files(folder: Path) -> list[Path]:
-    """Return the pictures of a folder in the order of their names; ConfigurationError without any.
-
-    Numbers in names count as numbers; where names have none, the order is a guess, and said.
-    """
-    names = in_order(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
-    others = [p.name for p in folder.iterdir() if p.suffix.lower() in OTHER_PICTURES]
-    if not names:
-        found = f" but {others[0]}, which is not read: save it as JPEG" if others else ""
-        raise ConfigurationError(
-            f"{folder}: holds no pictures{found}; give a folder of {', '.join(sorted(PICTURES))} "
-            "files"
-        )
-    if others:
-        log.warning(
-            "%s: %s and the like (%d) are not read; save them as JPEG",
-            folder,
-            others[0],
-            len(others),
-        )
-    forms = {re.sub("[0-9]+", "0", path.stem.casefold()) for path in names}
-    if len(names) > 1 and (len(forms) > 1 or "0" not in min(forms)):
-        log.warning(
-            "%s: the names of the pictures do not give their order, which is guessed: from %s to "
-            "%s; number them if that is wrong",
-            folder,
-            names[0].name,
-            names[-1].name,
-        )
-    return names
-
-
 def pictures(names: list[Path]) -> Iterator[Decoded]:
     """Yield the pictures of some files, without stamps; OutsideError names one that is none."""
     for name in names:
@@ -310,6 +314,102 @@ def pictures(names: list[Path]) -> Iterator[Decoded]:
         if image is None:
             raise OutsideError(f"{name}: cannot be read: {why_no_picture(data)}; or remove it")
         yield Decoded(image)
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+class Pace:
+    """The clock of a file: the times of its frames, and waiting for them at the speed asked for.
+
+    A frame has the time of its stamp, counted from the first; without one, or where stamps stand
+    still or run back, it comes 1 / fps after the frame before. `odd` says why the last frame's
+    stamp did not count, "" where it did; `stuck` is how many in a row have not risen.
+    """
+
+    def __init__(self, start_ms: int, fps: float, speed: float) -> None:
+        self._start_ms = start_ms
+        self._step_s = 1 / fps
+        self._speed = speed
+        self.waits = speed > 0  # for the moment by the clock at which a frame is due
+        self.gap_s = GAP_S + self._step_s  # of no frame; at a low rate they are further apart
+        self._began_s: float | None = None
+        self._base_s: float | None = None  # the stamp of the run's second 0
+        self._stamped_s = self.now_s = -self._step_s  # the last frame with a stamp, and of all
+        self.odd, self.stuck = "", 0
+
+    @property
+    def has_no_times(self) -> bool:
+        """Whether the stamps are no times: more have not risen than a decoder mixes up."""
+        return self.stuck > BACK_FRAMES
+
+    def advance(self, stamp_s: float | None) -> None:
+        """Set the time to that of the next frame."""
+        due_s, self.odd = self.now_s + self._step_s, ""
+        if stamp_s is None:
+            self.now_s = due_s
+            return
+        base_s = stamp_s - due_s if self._base_s is None else self._base_s
+        ahead_s = stamp_s - base_s - self._stamped_s
+        rises, lags = 0 < ahead_s <= LEAP_S, stamp_s - base_s < due_s
+        leaps = not -BACK_FRAMES * self._step_s <= ahead_s <= LEAP_S
+        if leaps and not self.has_no_times:
+            self.odd = f"leap by {ahead_s:+.1f} s"
+        if leaps or (rises and lags and self.has_no_times):
+            base_s = stamp_s - due_s
+        self.stuck = 0 if rises else self.stuck + 1
+        self._base_s, self._stamped_s = base_s, stamp_s - base_s
+        # The times of a run rise.
+        self.now_s = max(self._stamped_s, due_s if self.has_no_times else self.now_s + 0.001)
+
+    def wait(self, second: float) -> float:
+        """Wait until a second of the film is due; return the monotonic instant when it was."""
+        if not self.waits:
+            return time.monotonic()
+        if self._began_s is None:
+            self._began_s = time.monotonic() - second / self._speed
+        # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
+        taken_s = self._began_s + second / self._speed
+        time.sleep(max(0.0, taken_s - time.monotonic()))
+        return taken_s
+
+    def at(self, second: float) -> int:
+        """Return the time of a second of the film, Unix ms."""
+        return self._start_ms + round(1000 * second)
+
+
+def paced(shown: Iterator[Decoded], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
+    """Yield the frames of a file when they are due; outages where there are none for long.
+
+    Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
+    """
+    index = damaged = 0
+    good_s, said = 0.0, False
+    blind_s = pace.gap_s  # when the next outage is due if no good frame comes
+    for pixels, stamp_s in shown:
+        if pixels is Lack.LATE:
+            if pace.waits:
+                now = pace.at(max(pace.now_s, 0.0))
+                yield Outage(now, f"{path.name} gives no picture", now)
+            continue
+        pace.advance(stamp_s)
+        if pace.has_no_times and not said:
+            said = True
+            log.warning("%s: its time stamps do not rise; its frame rate gives the times", path)
+        if pace.odd:
+            since = pace.at(good_s)
+            yield Outage(since, f"the time stamps of {path.name} {pace.odd}", since)
+        lacks = isinstance(pixels, Lack)
+        damaged += lacks
+        while blind_s < pace.now_s or (lacks and blind_s == pace.now_s):
+            reason = "is damaged" if damaged else "has a gap in its time stamps"
+            pace.wait(blind_s)
+            yield Outage(pace.at(blind_s), f"{path.name} {reason}", pace.at(good_s))
+            blind_s += OUTAGE_EVERY_S
+        if not isinstance(pixels, Lack):
+            good_s, blind_s, damaged = pace.now_s, pace.now_s + pace.gap_s, 0
+            yield Shot(Frame(pixels, pace.at(good_s), index), pace.wait(good_s))
+        index += 1
 
 
 # --- planes ---------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import mmap
 import os
 import select
@@ -34,23 +33,27 @@ from vision.camera.capture_process import (
     scheme_of,
     slot_offset,
 )
-from vision.camera.decoding import byte_count, unpacked
+from vision.camera.decoding import (
+    OUTAGE_EVERY_S,
+    Outage,
+    Pace,
+    Shot,
+    byte_count,
+    paced,
+    unpacked,
+)
 from vision.clock import now_ms
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import picture_files
 from vision.secrets import filled, shown
 from vision.sight.geometry.plane import Frame, Pixels
-
-log = logging.getLogger(__name__)
 
 # Seconds that a new capture process may take for its first report, chosen with room for a slow
 # machine: Python and the video library must be loaded. Lower, and a slow start looks like a hang.
 START_S = 5.0
 # Seconds of one wait for a report; bounds how late a stall is noticed.
 POLL_S = 0.1
-# Seconds between two outages that are yielded while there is no picture: the reader's clock and
-# health go on meanwhile.
-OUTAGE_EVERY_S = 0.5
 # Seconds beyond [camera] stall_s in which the capture process may give up a silent source by
 # itself, which is quicker than a new process.
 GRACE_S = 0.5
@@ -63,42 +66,6 @@ RESTART_PAUSES_S = (0.0, 0.5, 1.0)
 PIPE_BYTES = 1 << 20
 # Seconds that the end of a killed process is waited for.
 KILL_S = 1.0
-# Seconds between two frames of a file, beyond what its rate has, that are a gap: a card that lies
-# for less may have come and gone unseen. More, and a dealer is blamed for what nobody saw; less,
-# and a recorder that skips a few frames makes the reader blind.
-GAP_S = 1.0
-# Frames by which a stamp may go back, as those of two frames that were mixed up; further back or
-# further ahead than a day it is another clock's, and the run's goes on from where it was.
-BACK_FRAMES = 2
-LEAP_S = 86_400.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Shot:
-    """A frame, and the monotonic instant (seconds) at which it could be looked at.
-
-    Of a live source, `skipped` frames came since the last one and were dropped because nobody took
-    them, and `damaged` ones because they were not whole.
-    """
-
-    frame: Frame
-    taken_s: float
-    skipped: int = 0
-    damaged: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """There is no picture at Unix time `at` (ms), for `reason`, a short phrase; yielded repeatedly.
-
-    `since` is the Unix time (ms) of the last picture that was good; `damaged` pictures of a live
-    source came since then, or since the outage before, and were not whole.
-    """
-
-    at: int
-    reason: str
-    since: int = 0
-    damaged: int = 0
 
 
 def open_source(
@@ -125,11 +92,11 @@ def open_source(
         return _watched(camera, capture)
     path = Path(camera.source)
     if path.is_dir():
-        shown, fps = decoding.pictures(decoding.picture_files(path)), camera.fps
+        shown, fps = decoding.pictures(picture_files(path)), camera.fps
     else:
         video = decoding.open_video(path)
         shown, fps = decoding.video(path, video), decoding.fps_of(video)
-    return _paced(shown, path, Pace(now_ms() if start_ms is None else start_ms, fps, speed))
+    return paced(shown, path, Pace(now_ms() if start_ms is None else start_ms, fps, speed))
 
 
 def frames(camera: CameraSection, *, every_ms: int = 0) -> Iterator[Frame]:
@@ -159,102 +126,6 @@ def first_frame(camera: CameraSection) -> Frame:
 def is_live(source: str) -> bool:
     """Whether a source goes on by itself: a camera number or an address."""
     return source.isdigit() or "://" in source
-
-
-# --- files ---------------------------------------------------------------------------------------
-
-
-class Pace:
-    """The clock of a file: the times of its frames, and waiting for them at the speed asked for.
-
-    A frame has the time of its stamp, counted from the first; without one, or where stamps stand
-    still or run back, it comes 1 / fps after the frame before. `odd` says why the last frame's
-    stamp did not count, "" where it did; `stuck` is how many in a row have not risen.
-    """
-
-    def __init__(self, start_ms: int, fps: float, speed: float) -> None:
-        self._start_ms = start_ms
-        self._step_s = 1 / fps
-        self._speed = speed
-        self.waits = speed > 0  # for the moment by the clock at which a frame is due
-        self.gap_s = GAP_S + self._step_s  # of no frame; at a low rate they are further apart
-        self._began_s: float | None = None
-        self._base_s: float | None = None  # the stamp of the run's second 0
-        self._stamped_s = self.now_s = -self._step_s  # the last frame with a stamp, and of all
-        self.odd, self.stuck = "", 0
-
-    @property
-    def has_no_times(self) -> bool:
-        """Whether the stamps are no times: more have not risen than a decoder mixes up."""
-        return self.stuck > BACK_FRAMES
-
-    def advance(self, stamp_s: float | None) -> None:
-        """Set the time to that of the next frame."""
-        due_s, self.odd = self.now_s + self._step_s, ""
-        if stamp_s is None:
-            self.now_s = due_s
-            return
-        base_s = stamp_s - due_s if self._base_s is None else self._base_s
-        ahead_s = stamp_s - base_s - self._stamped_s
-        rises, lags = 0 < ahead_s <= LEAP_S, stamp_s - base_s < due_s
-        leaps = not -BACK_FRAMES * self._step_s <= ahead_s <= LEAP_S
-        if leaps and not self.has_no_times:
-            self.odd = f"leap by {ahead_s:+.1f} s"
-        if leaps or (rises and lags and self.has_no_times):
-            base_s = stamp_s - due_s
-        self.stuck = 0 if rises else self.stuck + 1
-        self._base_s, self._stamped_s = base_s, stamp_s - base_s
-        # The times of a run rise.
-        self.now_s = max(self._stamped_s, due_s if self.has_no_times else self.now_s + 0.001)
-
-    def wait(self, second: float) -> float:
-        """Wait until a second of the film is due; return the monotonic instant when it was."""
-        if not self.waits:
-            return time.monotonic()
-        if self._began_s is None:
-            self._began_s = time.monotonic() - second / self._speed
-        # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
-        taken_s = self._began_s + second / self._speed
-        time.sleep(max(0.0, taken_s - time.monotonic()))
-        return taken_s
-
-    def at(self, second: float) -> int:
-        """Return the time of a second of the film, Unix ms."""
-        return self._start_ms + round(1000 * second)
-
-
-def _paced(shown: Iterator[decoding.Decoded], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
-    """Yield the frames of a file when they are due; outages where there are none for long.
-
-    Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
-    """
-    index = damaged = 0
-    good_s, said = 0.0, False
-    blind_s = pace.gap_s  # when the next outage is due if no good frame comes
-    for pixels, stamp_s in shown:
-        if pixels is decoding.Lack.LATE:
-            if pace.waits:
-                now = pace.at(max(pace.now_s, 0.0))
-                yield Outage(now, f"{path.name} gives no picture", now)
-            continue
-        pace.advance(stamp_s)
-        if pace.has_no_times and not said:
-            said = True
-            log.warning("%s: its time stamps do not rise; its frame rate gives the times", path)
-        if pace.odd:
-            since = pace.at(good_s)
-            yield Outage(since, f"the time stamps of {path.name} {pace.odd}", since)
-        lacks = isinstance(pixels, decoding.Lack)
-        damaged += lacks
-        while blind_s < pace.now_s or (lacks and blind_s == pace.now_s):
-            reason = "is damaged" if damaged else "has a gap in its time stamps"
-            pace.wait(blind_s)
-            yield Outage(pace.at(blind_s), f"{path.name} {reason}", pace.at(good_s))
-            blind_s += OUTAGE_EVERY_S
-        if not isinstance(pixels, decoding.Lack):
-            good_s, blind_s, damaged = pace.now_s, pace.now_s + pace.gap_s, 0
-            yield Shot(Frame(pixels, pace.at(good_s), index), pace.wait(good_s))
-        index += 1
 
 
 # --- live sources --------------------------------------------------------------------------------

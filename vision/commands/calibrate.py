@@ -17,7 +17,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from vision.camera.source import Shot, frames, is_live, open_source
+from vision.camera.decoding import Shot
+from vision.camera.source import frames, is_live, open_source
 from vision.config.editor import TableFile, view_section
 from vision.config.table import CameraSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError

@@ -28,7 +28,7 @@ from vision.audit.verify import Trust
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import serve_boards, with_broker
 from vision.board.login.passwords import make_people
-from vision.camera.source import Outage, Shot
+from vision.camera.decoding import Outage, Shot
 from vision.commands import reports_of
 from vision.commands.printing.console import Console
 from vision.commands.printing.drawn_film import live_drawing, live_measuring

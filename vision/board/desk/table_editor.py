@@ -18,7 +18,8 @@ from typing import Any, cast
 import cv2
 import numpy as np
 
-from vision.camera.source import Shot, open_source
+from vision.camera.decoding import Shot
+from vision.camera.source import open_source
 from vision.config.editor import TableFile
 from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from vision.app.journal import Destinations
 from vision.app.reader import SeenShot, TableReader, notify
-from vision.camera.source import Shot
+from vision.camera.decoding import Shot
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
 from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore

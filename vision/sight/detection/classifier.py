@@ -3,21 +3,19 @@
 `LookFusion` makes one opinion of many looks at one card.
 
 The network sees the card rectified from the full picture, and is given as an `infer` callable.
-`FaceCheck` uses the same looks to correct the detector: it sees a card small, where a court in the
-frame of its pips can look like a back, and a face taken for a back would never be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, RANK_LETTERS, SUIT_LETTERS, Card
-from vision.sight.detection.detector import Detection, Detector, Infer, Kind, Tensor, batch
-from vision.sight.geometry.plane import Frame, Image, Points, TableView, rectify
+from vision.sight.detection.detector import Detector, Infer, Tensor, batch
+from vision.sight.geometry.plane import Image, Points, rectify
 
 # The classifier's input, width and height in pixels: 63 x 88 mm at about 1.5 px a mm. It was
 # trained so: change it only with a new training.
@@ -32,12 +30,6 @@ LEAST_READABLE = 0.5
 # Set after a simulated film in which a jack was taken for a back. Lower, and
 # backs become faces; higher, and faces that the detector misses stay unread.
 LEAST_SURE = 0.98
-# For how long, in ms, a checked back is not checked again while it lies still: cards lie face down
-# for seconds. Longer, and a card turned in its slot is recognised later; shorter costs time only.
-AGAIN_MS = 400
-# A card counts as lying still while its centre moves by no more than this, in pixels of the full
-# picture: more than a detection jitters. Smaller checks in every frame, larger misses a new card.
-STILL_PX = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,43 +120,6 @@ class CardModels:
 
     detector: Detector
     classifier: Classifier
-
-
-class FaceCheck:
-    """Corrects to a face what the detector took for a back, where it lies in a slot."""
-
-    def __init__(self, classify: Classify, view: TableView) -> None:
-        self._classify = classify
-        self._view = view
-        # Middles (2 pixels) of backs that were looked at, when, and whether each was a face.
-        self._checked: list[tuple[Points, int, bool]] = []
-
-    def __call__(
-        self, frame: Frame, found: Sequence[Detection]
-    ) -> tuple[tuple[Detection, ...], tuple[Look, ...]]:
-        """Return the detections with the kinds that hold at full size, and the looks at backs."""
-        self._checked = [back for back in self._checked if 0 <= frame.at - back[1] < AGAIN_MS]
-        backs = [
-            card
-            for card in found
-            if card.kind is Kind.BACK
-            and self._view.slot_of(self._view.locate(card.quad)[0]) is not None
-        ]
-        new = [back.quad for back in backs if self._is_face(back.quad) is None]
-        looks = tuple(self._classify(frame.image, new)) if new else ()
-        for quad, look in zip(new, looks, strict=True):
-            self._checked.append((quad.mean(axis=0), frame.at, look.confidence >= LEAST_SURE))
-        faces = {id(back) for back in backs if self._is_face(back.quad)}
-        corrected = (replace(card, kind=Kind.FACE) if id(card) in faces else card for card in found)
-        return tuple(corrected), looks
-
-    def _is_face(self, quad: Points) -> bool | None:
-        """Return what was found of a back that lies there, `None` if nothing lately."""
-        centre = quad.mean(axis=0)
-        for middle, _, is_face in self._checked:
-            if float(np.abs(middle - centre).max()) <= STILL_PX:
-                return is_face
-        return None
 
 
 # --- looks fused ----------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ from vision.sight.following.world import (
     is_gone,
 )
 from vision.sight.geometry.plane import Image, Points, TableView
-from vision.sight.reading.faces import Face, FaceReader, Where
+from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
 from vision.sight.reading.switching import Drawn
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.
@@ -397,7 +397,7 @@ class Follower:
         where = Where(account.coup, card.slot)
         aside = [other for other in account.cards if other.slot is None and other.place != HAND]
         mine = card.slot is not None or (bool(aside) and card is aside[0])
-        return self.faces.faces.get(where, Face()) if mine else Face()
+        return self.faces.faces.get(where, UNKNOWN) if mine else UNKNOWN
 
     def _doubt(self, at: int, account: Account, told: _Told, *, decided: bool) -> None:
         """Set the words of a doubt about the reader: what was not seen, or stays open."""

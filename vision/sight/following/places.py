@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
+from vision.sight.detection.classifier import LEAST_SURE, Classify, Look
 from vision.sight.detection.detector import Detection, Detector, Kind, bounds
 from vision.sight.geometry.plane import (
     Cutter,
+    Frame,
     Image,
     Points,
     TableView,
@@ -68,6 +70,12 @@ LEARN_SHARE, RELEARN_MS = 0.05, 8000
 # hides counts as gone, and of 80 looks at a film of another renderer with brown hands on tan felt
 # 86 % have a hand from here on, 85 % from 0.4. Lower, and shadows delay what is said of cards.
 LEAST_HAND = 0.2
+# For how long, in ms, a checked back is not checked again while it lies still: cards lie face down
+# for seconds. Longer, and a card turned in its slot is recognised later; shorter costs time only.
+AGAIN_MS = 400
+# A card counts as lying still while its centre moves by no more than this, in pixels of the full
+# picture: more than a detection jitters. Smaller checks in every frame, larger misses a new card.
+STILL_PX = 4.0
 BOXES, EDGES = 5, len(UNLIKE) + 1
 SYMBOLS = BOXES * 2 * EDGES * 2
 
@@ -323,6 +331,47 @@ class TableBoxes:
         now = self._detector.glance(image, LEAST_SCORE, part)
         kept = (box for box in self.found if not _meets(box.quad, area))
         self.found = self._detector.once([*(box for box in now if _meets(box.quad, seen)), *kept])
+
+
+class FaceCheck:
+    """Corrects to a face what the detector took for a back, where it lies in a slot.
+
+    The detector sees a card small, where a court in the frame of its pips can look like a back, and
+    a face taken for a back would never be read.
+    """
+
+    def __init__(self, classify: Classify, view: TableView) -> None:
+        self._classify = classify
+        self._view = view
+        # Middles (2 pixels) of backs that were looked at, when, and whether each was a face.
+        self._checked: list[tuple[Points, int, bool]] = []
+
+    def __call__(
+        self, frame: Frame, found: Sequence[Detection]
+    ) -> tuple[tuple[Detection, ...], tuple[Look, ...]]:
+        """Return the detections with the kinds that hold at full size, and the looks at backs."""
+        self._checked = [back for back in self._checked if 0 <= frame.at - back[1] < AGAIN_MS]
+        backs = [
+            card
+            for card in found
+            if card.kind is Kind.BACK
+            and self._view.slot_of(self._view.locate(card.quad)[0]) is not None
+        ]
+        new = [back.quad for back in backs if self._is_face(back.quad) is None]
+        looks = tuple(self._classify(frame.image, new)) if new else ()
+        for quad, look in zip(new, looks, strict=True):
+            self._checked.append((quad.mean(axis=0), frame.at, look.confidence >= LEAST_SURE))
+        faces = {id(back) for back in backs if self._is_face(back.quad)}
+        corrected = (replace(card, kind=Kind.FACE) if id(card) in faces else card for card in found)
+        return tuple(corrected), looks
+
+    def _is_face(self, quad: Points) -> bool | None:
+        """Return what was found of a back that lies there, `None` if nothing lately."""
+        centre = quad.mean(axis=0)
+        for middle, _, is_face in self._checked:
+            if float(np.abs(middle - centre).max()) <= STILL_PX:
+                return is_face
+        return None
 
 
 def _meets(quad: Points, area: Points) -> bool:

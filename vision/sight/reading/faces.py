@@ -252,6 +252,9 @@ class Face:
         self.second, self.declined = opinion.second, False
 
 
+UNKNOWN = Face()  # a card of which nothing is known
+
+
 class FaceReader:
     """The faces of the coups that are open, by where they lie.
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from vision.game.cards import Card
 from vision.game.events import Slot
-from vision.sight.detection.classifier import AGAIN_MS, FaceCheck, Look
+from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.places import AGAIN_MS, FaceCheck
 from vision.sight.geometry.plane import Frame, Homography, Image, Points, TableView, polygon
 
 IMAGE = np.zeros((100, 100, 3), np.uint8)

@@ -20,8 +20,9 @@ from typing import Any
 import cv2
 
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
 from vision.app.reader import TableReader
+from vision.app.run_log import Destinations
 from vision.config.table import TableConfig, load
 from vision.metrics.counters import Metrics
 from vision.sight.detection.classifier import Classifier

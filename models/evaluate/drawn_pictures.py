@@ -16,8 +16,8 @@ from pathlib import Path
 
 import cv2
 
-from vision.app.journal import Destinations
 from vision.app.reader import TableReader
+from vision.app.run_log import Destinations
 from vision.config.table import load
 from vision.game.outputs import Output
 from vision.metrics.counters import Metrics

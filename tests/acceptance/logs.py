@@ -11,7 +11,7 @@ from tests.acceptance.people import house
 from tests.browser.shoe import Shoe
 from tests.table_log import NOON
 from vision.acceptance.answers import Answer, Dealt
-from vision.app.journal import header_of
+from vision.app.run_log import header_of
 from vision.config.profiles import logged_profile
 from vision.config.table import load
 from vision.game.events import Event, Slot, Stopped

@@ -19,7 +19,8 @@ from vision.acceptance.report import Report, wrong_of
 from vision.acceptance.tasks import Counts, due, judge
 from vision.access.command_gate import Ordered
 from vision.access.users import Credential, load_credential, load_users
-from vision.app.journal import Destinations, Input, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations, Input
 from vision.audit.continuity import audit_from
 from vision.audit.verify import Trust
 from vision.cli import main

@@ -26,7 +26,7 @@ from vision.app.evidence import (
     wanted_names,
     write_film,
 )
-from vision.app.journal import event_of, fold
+from vision.app.run_log import event_of, fold
 from vision.cli import main
 from vision.config.table import EvidenceSection, ViewSection
 from vision.files import WriteError

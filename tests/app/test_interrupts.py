@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vision.app.journal import uninterrupted
+from vision.app.run_log import uninterrupted
 
 
 @pytest.fixture(autouse=True)

@@ -27,8 +27,9 @@ from tests.sight.film import UP, Eye, EyeOfMouth, Stage, deal_coup
 from tests.table_log import PLAYS, events_of, header, session_of
 from vision import cli
 from vision.app import reader as app_module
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
 from vision.app.reader import TableReader, notify
+from vision.app.run_log import Destinations
 from vision.camera.decoding import Outage, Shot
 from vision.commands import demo
 from vision.commands.printing.console import Console

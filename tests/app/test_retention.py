@@ -12,8 +12,9 @@ import pytest
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of, filmed
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
 from vision.app.retention import Retention
+from vision.app.run_log import Destinations
 from vision.audit.verify import Trust, audit, evidence_words
 from vision.clock import DAY_MS
 from vision.game.commands import KeepEvidence, ReleaseEvidence

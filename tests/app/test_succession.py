@@ -14,7 +14,8 @@ from tests.chaos.table import PREFIX, config_of
 from tests.schemas import check
 from tests.table_log import Play
 from vision.app.evidence import wanted_names
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.app.succession import SEQ_A_DAY, Beginning, begin_log
 from vision.cli import main
 from vision.clock import DAY_MS
@@ -127,7 +128,7 @@ def test_log_is_not_begun_beside_a_reader_or_over_unsent_messages(house: House) 
     with house.open(publish=True) as journal:
         with pytest.raises(OutsideError, match="another reader"):
             begin_log(house.config, Beginning(at))
-        journal._link = None
+        journal.link._publisher = None
         journal.take(list(play(1, start=at)))
     with pytest.raises(ConfigurationError, match=r"messages .* are not sent"):
         begin_log(house.config, Beginning(at))

@@ -17,8 +17,8 @@ from tests.chaos.table import PREFIX, config_of, journal_of
 from tests.mqtt.mqtt_tools import wait_for
 from vision.access.command_gate import Ordered
 from vision.access.users import Credential, User, Users, save_users
-from vision.app.journal import Destinations, Journal
-from vision.app.order_intake import OrderIntake
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.cli import main
 from vision.clock import now_ms
 from vision.commands.printing.console import NOT_PROVEN
@@ -44,16 +44,7 @@ class Wire:
 
     def __post_init__(self) -> None:
         """Have the journal take orders from here."""
-        link = cast(Publisher, self)
-        journal = self.journal
-        journal._link = link
-        journal._intake = OrderIntake(
-            link,
-            journal.gate,
-            refuse=lambda name, error: journal._refuse(name, error, now_ms()),
-            serve=journal._serve_replay,
-        )
-        journal._intake.start()
+        self.journal.link.listen(cast(Publisher, self))
 
     def next_request(self, wait_s: float) -> OrderRequest | None:
         """Return the next order, `None` when none comes within that time."""
@@ -85,7 +76,7 @@ class Wire:
 
         def is_settled() -> bool:
             nonlocal taken
-            orders = self.journal.orders(at)
+            orders = self.journal.link.orders(at)
             self.journal.take(orders)
             taken += sum(isinstance(order, Ordered) for order in orders)
             return taken + len(self.answers) == self.waiting

@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the log of two shoes, with all messages unsent, as after a time without a broker."""
     folder = tmp_path_factory.mktemp("made")
     with journal_of(folder / "t.sqlite", 1) as journal:
-        journal._link = None
+        journal.link._publisher = None
         journal.take(list(play(75)))
     return folder
 

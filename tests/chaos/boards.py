@@ -26,7 +26,8 @@ from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
 from tests.seen import Sight, is_clearing
 from tests.table_log import session_of
-from vision.app.journal import Destinations, Journal, header_of
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations, header_of
 from vision.board.host.boards import Boards, address_of
 from vision.config.table import TableConfig
 from vision.game.cards import DECK
@@ -92,10 +93,10 @@ def read(config: TableConfig, log: Path, coups: int, pipe: Connection) -> None:
                 pipe.send(until)
                 until = 0.0
             now = journal.table.clock
-            journal.take(journal.orders(now))
+            journal.take(journal.link.orders(now))
             if time.monotonic() - health_s > 0.5:
                 health_s = time.monotonic()
-                journal.publish_health(now, {"fps": 30})
+                journal.link.publish_health(now, {"fps": 30})
 
 
 def serve(config: TableConfig, pipe: Connection) -> None:

@@ -26,7 +26,8 @@ from tests.mqtt.mqtt_tools import Mosquitto, wait_for
 from tests.seen import is_read
 from vision.access.users import Credential, User, Users, save_users
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.clock import now_ms
 from vision.record.facts import EvidenceKept, Medium
 from vision.wire.commands import RANGE_LIMIT
@@ -130,7 +131,7 @@ def delays(coups: int, *, asked: bool) -> tuple[list[float], int]:
             time.sleep(0.3)
             if asked:
                 watcher.ask(credential)
-                wait_for(lambda: journal.orders(now_ms()) or watcher.again > 20, 30)
+                wait_for(lambda: journal.link.orders(now_ms()) or watcher.again > 20, 30)
             said_s = dealt(journal, coups)
             wait_for(lambda: len(watcher.at_s) >= len(said_s), 120)
             watcher.close()
@@ -149,7 +150,7 @@ def dealt(journal: Journal, coups: int) -> dict[tuple[str, int], float]:
                     payload = json.loads(message.payload)
                     said_s.setdefault((payload["shoe"], payload["coup"]), time.monotonic())
         if is_read(event):
-            journal.orders(now_ms())
+            journal.link.orders(now_ms())
             time.sleep(FRAME_S)
     return said_s
 

@@ -13,8 +13,8 @@ from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
 from tests.seen import is_clearing, is_out, later
 from tests.table_log import session_of
-from vision.app.journal import header_of
 from vision.app.machine import ClockWatch
+from vision.app.run_log import header_of
 from vision.clock import SteadyClock
 from vision.game.events import CoupSeen, Event, Life, SeenCard, TimePassed
 from vision.game.outputs import AlertChanged

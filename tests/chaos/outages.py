@@ -47,7 +47,7 @@ class House:
 
     def settle(self, seconds: float = 90.0) -> float:
         """Wait until the outbox is empty and the consumer has all; return messages a second."""
-        wait_for(lambda: self.journal.complaint == "", seconds)
+        wait_for(lambda: self.journal.link.complaint == "", seconds)
         began, waiting = time.monotonic(), self.journal.unsent
         wait_for(lambda: self.journal.unsent == 0, seconds)
         rate = waiting / max(time.monotonic() - began, 0.001)
@@ -56,7 +56,7 @@ class House:
         while missing := self.consumer.missing(self.journal.session.stream.seq):
             if time.monotonic() > deadline:
                 raise LimitBrokenError(f"{len(missing)} never came", lost=len(missing))
-            self.journal.orders(self.events[self.fed - 1].at)
+            self.journal.link.orders(self.events[self.fed - 1].at)
             if time.monotonic() - asked > 3.0:
                 asked = time.monotonic()
                 for first, last in spans(missing):
@@ -106,7 +106,7 @@ def away(coups: int) -> str:
     """Take the broker away while the table plays on; look at memory, and at the rate after."""
     with house(coups) as table:
         table.broker.stop(in_order=True)
-        wait_for(lambda: table.journal.complaint != "", 30)
+        wait_for(lambda: table.journal.link.complaint != "", 30)
         before = resident_mb()
         table.feed(0.9)
         waiting, grown = table.journal.unsent, resident_mb() - before
@@ -143,8 +143,8 @@ def refused(coups: int) -> str:
         table.broker.configure(*SHUT)
         table.broker.start()
         table.feed(0.6)
-        wait_for(lambda: "refused us" in table.journal.complaint, 60)
-        said = table.journal.complaint.split(":")[2].split(";")[0].strip()
+        wait_for(lambda: "refused us" in table.journal.link.complaint, 60)
+        said = table.journal.link.complaint.split(":")[2].split(";")[0].strip()
         table.broker.stop()
         table.broker.configure(*OPEN)
         table.broker.start()

@@ -26,7 +26,8 @@ from pathlib import Path
 from tests.chaos.outcome import Done, LimitBrokenError
 from tests.chaos.table import config_of
 from tests.table_log import clean
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.cli import main
 from vision.record.facts import EvidenceKept, Medium
 from vision.storage.anchors import anchors_of, make_keys

@@ -30,7 +30,8 @@ from tests.chaos.table import PREFIX, config_of, filmed
 from tests.mqtt.mqtt_tools import wait_for
 from tests.seen import is_read
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.config.table import EvidenceSection
 from vision.files import DRAFT
 from vision.game.events import CoupSeen, Event, Noticed

@@ -73,7 +73,7 @@ def soak(coups: int, port: int, log: Path) -> Iterator[Part]:
             for event in events:
                 began = time.monotonic()
                 journal.take([event])
-                journal.orders(event.at)
+                journal.link.orders(event.at)
                 took.append(time.monotonic() - began)
             wait_for(lambda: journal.unsent == 0, 120)
             shoes = sum(isinstance(event, ShoeStarted) for event in events)

@@ -9,7 +9,8 @@ from typing import Any
 
 from tests.chaos.consumer import without_run
 from tests.table_log import session_of
-from vision.app.journal import Destinations, Journal, header_of
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations, header_of
 from vision.config.table import EvidenceSection, TableConfig
 from vision.game.events import Event, Started
 from vision.game.events import Slot as Places

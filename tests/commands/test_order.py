@@ -20,7 +20,8 @@ from tests.mqtt.mqtt_tools import wait_for
 from tests.table_log import NOON, clean
 from vision import cli
 from vision.access.users import load_credential, load_users
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.game.events import Noticed
@@ -53,7 +54,7 @@ def reading(config: TableConfig, log: Path) -> Iterator[Journal]:
     done = threading.Event()
     with Journal(config, Destinations(log)) as journal:
         journal.start(NOON, "b1", ())
-        link = journal._link
+        link = journal.link._publisher
         assert link is not None
         wait_for(lambda: link.connected)
         time.sleep(0.2)
@@ -62,7 +63,7 @@ def reading(config: TableConfig, log: Path) -> Iterator[Journal]:
 
         def serve() -> None:
             while not done.wait(0.02):
-                journal.take(journal.orders(now_ms()))
+                journal.take(journal.link.orders(now_ms()))
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -226,10 +227,10 @@ def test_burst_of_refused_orders_is_an_alert(table: Path, tmp_path: Path) -> Non
         link = Publisher(load(table), "void_coup")
         for _ in range(9):
             link.say(b"{}")
-        wait_for(lambda: journal.gate.refused == 9)
+        wait_for(lambda: journal.link.gate.refused == 9)
         assert journal.reports(now_ms()) == ()
         link.say(b"{}")
-        wait_for(lambda: journal.gate.refused == 10)
+        wait_for(lambda: journal.link.gate.refused == 10)
         (report,) = journal.reports(now_ms())
         link.stop()
     assert isinstance(report, Noticed)

@@ -27,7 +27,8 @@ from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.floor.cluster import NAMES, Cluster
 from tests.mqtt.mqtt_tools import wait_for
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.board.feed import Feed
 from vision.board.table_state import Update
 from vision.board.web import TOPICS
@@ -97,7 +98,7 @@ class Player:
             while (left_s := due_s - time.monotonic()) > 0:
                 if time.monotonic() - health_s > 1:
                     health_s = time.monotonic()
-                    self.journal.publish_health(event.at, {})
+                    self.journal.link.publish_health(event.at, {})
                 if self._stopping.wait(min(left_s, 0.25)):
                     return
             before = event
@@ -203,7 +204,7 @@ class Floor:
             board.start()
             self.boards.append(board)
         self.players = [Player(name, self._folder, self.cluster, self.times) for name in names]
-        wait_for(lambda: all(not player.journal.complaint for player in self.players), 30)
+        wait_for(lambda: all(not player.journal.link.complaint for player in self.players), 30)
         return self
 
     def _noted(self, who: str) -> Callable[[Update], None]:

@@ -26,7 +26,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
 from tests.floor.cluster import HERE, NATS_SERVER
 from tests.mqtt.mqtt_tools import free_port, wait_for
-from vision.app.journal import Destinations
+from vision.app.run_log import Destinations
 from vision.config.table import StandbySection, TableConfig
 from vision.floor.pair import lease as lease_module
 from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore

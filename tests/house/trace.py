@@ -45,6 +45,7 @@ PROOFS = frozenset({"evidence", "anchor"})  # topics of records that the rules d
 # Where the parts lie, the present layout first, then that of commit 46a86b5.
 READERS = (("vision.app.reader", "TableReader"), ("vision.app", "App"))
 DESTINATIONS = (
+    ("vision.app.run_log", "Destinations"),
     ("vision.app.journal", "Destinations"),
     ("vision.app.journal", "Outputs"),
     ("vision.journal", "Outputs"),

@@ -15,7 +15,8 @@ from tests.mqtt.mosquitto_house import EVERYONE, PASSWORD, House
 from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, Listener, listening, wait_for
 from tests.table_log import NOON, clean
 from vision import cli
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.board.feed import Feed
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
@@ -74,7 +75,7 @@ def reading(config: TableConfig, log: Path) -> Iterator[Journal]:
 
         def serve() -> None:
             while not done.wait(0.02):
-                journal.take(journal.orders(now_ms()))
+                journal.take(journal.link.orders(now_ms()))
 
         thread = threading.Thread(target=serve)
         thread.start()

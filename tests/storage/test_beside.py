@@ -50,7 +50,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("beside")
     make_keys(folder / "key")
     with opened(folder) as journal:
-        journal._connect = lambda *_: None  # type: ignore[method-assign]
+        journal.link.connect = lambda *_: None  # type: ignore[method-assign]
         journal.start(NOON, "b1", ())
         journal.take(list(play(4, a_shoe=2)))
         journal._store.acknowledge(range(1, journal.session.stream.seq + 1))
@@ -295,8 +295,8 @@ def test_run_whose_disk_refused_something_does_not_end_in_order(
     with opened(folder) as journal:
         at = journal.table.clock + 1000
         journal.start(at, "b2", ())
-        assert journal._link is not None
-        monkeypatch.setattr(journal._link, "say_last", last.append)
+        assert journal.link._publisher is not None
+        monkeypatch.setattr(journal.link._publisher, "say_last", last.append)
         with monkeypatch.context() as full:
             full.setattr(Store, "append", refuse)
             with pytest.raises(OutsideError, match="full"):

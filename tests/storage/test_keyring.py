@@ -9,7 +9,8 @@ import pytest
 
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.cli import main
 from vision.clock import DAY_MS
 from vision.commands.printing.console import NOT_PROVEN

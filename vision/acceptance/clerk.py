@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.clock import CLOCK, now_ms
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, ShoeReaderError
@@ -61,9 +62,9 @@ def _take(journal: Journal, over: threading.Event) -> None:
     alive_s = 0.0
     try:
         while not over.wait(LOOK_S):
-            journal.take(journal.orders(_at(journal)))
+            journal.take(journal.link.orders(_at(journal)))
             if time.monotonic() - alive_s > ALIVE_S:
                 alive_s = time.monotonic()
-                journal.publish_health(now_ms(), {})
+                journal.link.publish_health(now_ms(), {})
     except ShoeReaderError as error:
         log.error("answers not in the log: %s; they are kept and written the next time", error)

@@ -1,141 +1,26 @@
-"""Make a table's events durable and publish what they come to: evidence, log, outbox, broker.
-
-`Journal.take` folds each event once. The pictures that prove it are on the disk before the log
-names them, and the log is on the disk before anything is sent.
-"""
+"""The log of a run with its link to the broker: what one takes in, the other passes on."""
 
 from __future__ import annotations
 
-import json
-import signal
-import threading
-import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Sequence
 
-from vision.access.command_gate import Gate, Ordered, check_vouched
 from vision.app.evidence import EvidenceRecorder
-from vision.app.machine import Burst, LinkWatch, SlowDisk
-from vision.app.order_intake import OrderIntake, Replays, staff_changes
-from vision.app.restore import (
-    CHECKPOINT_EVERY,
-    restored,
-    unsigned_facts,
-)
-from vision.app.retention import TIME, Retention
-from vision.app.signing import key_in_log, open_signer, refuse_unsigned, sign_head
-from vision.clock import now_ms
-from vision.config.profiles import load_profile, profile_text
+from vision.app.order_intake import staff_changes
+from vision.app.restore import unsigned_facts
+from vision.app.retention import TIME
+from vision.app.run_log import Destinations, Input, RunLog
+from vision.app.signing import key_in_log
+from vision.app.table_link import TableLink
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
-from vision.game.commands import Command, SignIn
-from vision.game.coup.state import Table
-from vision.game.events import Event, Started, Stopped
-from vision.game.fold.commands import needs_second
-from vision.game.outputs import Replied
-from vision.game.rules import Dealing
-from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.mqtt.publisher import Bulk, Publisher
-from vision.record.facts import Anchored, Fact, Recorded
-from vision.storage.anchors import LogSigner
-from vision.storage.log import Confirm, Entry, Seal, Store
-from vision.storage.log_reader import recent_orders
-from vision.storage.messages_file import MessagesFile
+from vision.game.events import Event, Started
 from vision.version import VERSION
-from vision.wire.commands import UNANSWERED, Fields, RefusedError, ref_of
-from vision.wire.discovery import discovery
-from vision.wire.messages import Message, answer, health, last_will, unix_ms
-from vision.wire.session import (
-    END,
-    Step,
-    TableSession,
-    advance,
-    apply_event,
-    new_header,
-    session_to_json,
-    with_messages,
-)
-
-Input = Event | Ordered
+from vision.wire.messages import unix_ms
+from vision.wire.session import Step
 
 
-def event_of(item: Input) -> Event:
-    """Return the event of an input."""
-    return item.event if isinstance(item, Ordered) else item
-
-
-SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that the table never waits for long
-SIGNALS = (signal.SIGINT, signal.SIGTERM)  # arrive as exceptions, anywhere
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Do what is within to its end; a signal that comes meanwhile acts after it.
-
-    Only the main thread is interrupted, so that in others nothing is changed. What is within deals
-    with its own errors: where a signal came too, that is what is raised.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-
-    def act() -> None:
-        if came:
-            signal.raise_signal(came[0])
-
-    with ExitStack() as restoring:
-        restoring.callback(act)
-        for each in SIGNALS:
-            handler = signal.getsignal(each)
-            if handler is not None:  # one that Python did not set cannot be set again
-                restoring.callback(signal.signal, each, handler)
-                signal.signal(each, lambda number, _frame: came.append(number))
-        yield
-
-
-@dataclass(frozen=True, slots=True)
-class Destinations:
-    """Where a run writes: its log, a messages file if asked for, and whether to a broker."""
-
-    log: Path
-    messages: Path | None = None
-    publish: bool = True
-
-
-def header_of(config: TableConfig) -> dict[str, Any]:
-    """Return the header of a new log of this table."""
-    profile = load_profile(config.profile).dealt(Dealing(config.dealing))
-    header = new_header(config.site, config.table, profile, rules=profile_text(config.profile))
-    return {**header, "id": uuid.uuid4().hex}
-
-
-def fold(
-    session: TableSession, inputs: Iterable[Input], evidence: EvidenceRecorder | None
-) -> Iterator[tuple[Input, Step]]:
-    """Yield each input with what it comes to, and before it the evidence of that, kept already.
-
-    Nothing is folded twice: evidence changes only which messages an event comes to.
-    """
-    for item in inputs:
-        event = event_of(item)
-        table, outputs = apply_event(session.table, event)
-        for kept in evidence.evidence_of(session.shelf, outputs) if evidence else ():
-            step = advance(session, kept)
-            session = step.session
-            yield kept, step
-        step = with_messages(session, event, table, outputs)
-        session = step.session
-        yield item, step
-
-
-class Journal:
-    """The session of a table during a run, its log, and its link to the broker."""
+class Journal(RunLog):
+    """A run's log, and its link, over which nothing goes that is not in the log."""
 
     def __init__(
         self,
@@ -144,77 +29,14 @@ class Journal:
         evidence: EvidenceRecorder | None = None,
     ) -> None:
         """Open the log and go on where it ended; nothing is published before `start`."""
-        self._evidence = evidence
-        header = self._header(config, destinations.log)
-        self._closing = ExitStack()
-        with ExitStack() as opening:
-            self._store = opening.enter_context(
-                Store(destinations.log, header, has_outbox=destinations.publish)
+        super().__init__(config, destinations, evidence)
+        try:
+            self.link = TableLink(
+                config, self._store, lambda: self._session, publish=destinations.publish
             )
-            messages = destinations.messages
-            self._file = messages and opening.enter_context(MessagesFile(messages))
-            self._signer = open_signer(config, destinations.log)
-            self._session, self._unsigned = restored(destinations.log, header, self._signer)
-            refuse_unsigned(destinations.log, self._signer, self._session.register)
-            self._endpoint = endpoint_of(config.broker) if destinations.publish else None
-            self._discovery = config.broker.discovery
-            users = Path(config.orders.users) if config.orders.users else None
-            fresh_ms = round(1000 * config.orders.fresh_s)
-            self.gate = Gate(f"{self._session.stream.prefix}cmd/", users, fresh_ms)
-            self.gate.remember(recent_orders(destinations.log), self._session.table.clock)
-            self._second_person = config.orders.second_person
-            self._closing = opening.pop_all()
-        self._retention = Retention(self._store, evidence, config.log, self._session)
-        self._most_bytes = config.broker.max_message
-        self._replays = Replays(self._store, self._session.stream.prefix)
-        self._disk = SlowDisk()
-        self._refusal = ""  # why the disk took something no more, for which the run ends
-        self._writes_s: list[float] = []  # how long each took since the disk was judged
-        self._link_watch = LinkWatch()
-        self._refused_before = 0
-        self._refused = Burst("ORDERS", "orders refused")
-        self._not_let_in = Burst("LOGINS", "failed log-ins")
-        self._link: Publisher | None = None
-        self._intake: OrderIntake | None = None
-
-    def _header(self, config: TableConfig, _log: Path) -> dict[str, Any]:
-        return header_of(config)
-
-    @property
-    def session(self) -> TableSession:
-        """The table and its message line as they now stand."""
-        return self._session
-
-    @property
-    def table(self) -> Table:
-        """The table as it now stands."""
-        return self._session.table
-
-    @property
-    def messages_failure(self) -> str:
-        """Why the messages file was left, for people; empty where it was not."""
-        return self._file.failure if self._file else ""
-
-    @property
-    def complaint(self) -> str:
-        """Why the broker has no connection, for people; empty when it has one or none is wanted."""
-        return self._link.complaint if self._link is not None else ""
-
-    @property
-    def unsent(self) -> int:
-        """How many messages wait for the broker."""
-        return self._store.depth()
-
-    @property
-    def unsent_since(self) -> str:
-        """Return the time of the oldest message that waits: ISO 8601, "9999" where none does."""
-        for message in self._store.pending(0, 1):
-            # A message that clears a topic has no time; the one before it is of the same event.
-            for dated in (message, *self._store.messages(message.seq - 1, message.seq - 1)):
-                if dated.payload:
-                    return str(json.loads(dated.payload)["at"])
-            return ""
-        return "9999"
+        except BaseException:
+            super().close()
+            raise
 
     def start(
         self, at: int, boot: str, models: tuple[str, ...], identity: str = ""
@@ -233,187 +55,24 @@ class Journal:
     ) -> tuple[Step, ...]:
         """Begin that run between what is before and what more has happened, sign, and connect."""
         register = self._session.register
-        staff = staff_changes(register, self.gate.users, started.at)
+        staff = staff_changes(register, self.link.gate.users, started.at)
         key = key_in_log(self._signer, register, started.at)
         steps = self.take([*before, started, *staff, *key, *more], TIME)
-        if self._endpoint is not None:
-            self._connect(self._endpoint, started.at)
-        return steps
-
-    def _connect(self, endpoint: Endpoint, at: int) -> None:
         fill = self._evidence.store.filled if self._evidence else None
-        self._link = Publisher(
-            endpoint,
-            self._store,
-            will=last_will(self._session.stream, at),
-            bulk=Bulk(self._most_bytes, fill, self._replays),
-            secret=str(self._store.header["id"]),
-        )
-        if self._discovery:
-            self._link.greeting = (discovery(self._session.stream, self._discovery),)
-        self._intake = OrderIntake(
-            self._link,
-            self.gate,
-            refuse=lambda name, error: self._refuse(name, error, now_ms()),
-            serve=self._serve_replay,
-        )
-        self._link.ask_before_sending(self.may_send)
-        self._link.start()
-        self._intake.start()
+        self.link.connect(started.at, fill, self.may_send)
+        return steps
 
     def may_send(self) -> bool:
         """Whether this reader may say anything at this moment."""
         return True
 
-    def take(self, inputs: Iterable[Input], why: str = "") -> tuple[Step, ...]:
-        """Fold the inputs, write them and their messages to the disk, and have those sent.
-
-        Where there is a key they are signed with them if it is time, or there is a `why`.
-        """
-        folded = list(fold(self._session, inputs, self._evidence))
-        before = self._session.table.shoes
-        if folded and folded[-1][1].session.table.shoes != before:
-            after = folded[-1][1].session
-            folded += fold(after, [self._retention.time(after.table.clock)], None)
-        entries: list[Entry] = []
-        for item, step in folded:
-            # Where a shoe begins, and after very many records without one.
-            is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
-            is_due = is_due or step.session.table.shoes != before
-            checkpoint = session_to_json(step.session) if is_due else None
-            before = step.session.table.shoes
-            order = item.record() if isinstance(item, Ordered) else None
-            entries.append(Entry(event_of(item), step.messages, checkpoint, order))
-        is_marked = any(entry.checkpoint is not None for entry in entries)
-        self._sign(entries, folded, why or is_marked * "shoe")
-        if entries:
-            try:
-                self._write(entries, folded[-1][1].session, partial(self._written, folded))
-            except OutsideError as error:
-                self._refusal = str(error)
-                raise
-        if is_marked and why != END:
-            self.prune(self._session.table.clock)
-        return tuple(step for _, step in folded)
-
-    def _sign(self, entries: list[Entry], folded: list[tuple[Input, Step]], why: str) -> None:
-        """Add the signature over the log with these entries, if it is time or there is a `why`.
-
-        It is written with them, so that no power cut leaves unsigned what is always signed.
-        """
-        if self._signer is None:
-            return
-        session = folded[-1][1].session if folded else self._session
-        reason = why or self._signer.due(session.table.clock, session.table.shoe.name)
-        if reason:
-            head = self._head_after(entries)
-            anchor, step = sign_head(self._signer, self._store.hash_of(0), head, session, reason)
-            folded.append((anchor, step))
-            entries.append(Entry(anchor, step.messages))
-
-    def _head_after(self, entries: Sequence[Entry]) -> tuple[int, str]:
-        """Return number and hash of the last record behind these entries."""
-        return self._store.head_after(entries)
-
-    def _write(
-        self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]
-    ) -> None:
-        """Write the entries, after which the table stands as in `after`; `then` says so."""
-        with uninterrupted():  # or the end of the run would write the same numbers again
-            self._append(entries)
-            self._session = after
-            then()
-
-    def _append(self, entries: Sequence[Entry], confirm: Confirm | None = None) -> None:
-        began_s = time.monotonic()
-        try:
-            self._store.append(entries, confirm)
-        finally:
-            self._writes_s.append(time.monotonic() - began_s)
-
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
-        """Pass on what is on the disk now."""
-        if self._file:
-            self._file.write(message for _, step in folded for message in step.messages)
-        for item, _ in folded:
-            if isinstance(item, Anchored) and self._signer is not None:
-                self._signer.note(item)
-        if self._link is not None:
-            self._link.wake()
-            for item, _ in folded:
-                self._acknowledge(item)
-
-    def tidy(self, at: int) -> None:
-        """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
-        self._retention.tidy(self._session, at, lambda: self.unsent_since[:10], self.take)
-
-    def prune(self, now: int) -> None:
-        """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
-        for _ in range(SEGMENTS_AT_ONCE):
-            with uninterrupted():
-                if not self._prune_one(now):
-                    return
-
-    def _prune_one(self, now: int) -> bool:
-        """Delete one segment of the log, if there is one to go."""
-        log_id, signer = self._store.hash_of(0), self._signer
-        signed: list[tuple[Anchored, Step]] = []
-
-        def sign(by: LogSigner, number: int, head: str) -> Entry:
-            signed.append(sign_head(by, log_id, (number, head), self._session, "prune"))
-            return Entry(signed[0][0], signed[0][1].messages)
-
-        seal = None if signer is None else Seal(partial(sign, signer), signer.signed)
-        if not self._retention.prune(self._session, now, seal):
-            return False
-        for anchor, step in signed:
-            self._session = step.session
-            self._written([(anchor, step)])
-        return True
-
-    def _orders_refused(self) -> int:
-        return self.gate.refused + (self._intake.dropped if self._intake is not None else 0)
+        super()._written(folded)
+        self.link.pass_on(item for item, _ in folded)
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk, on bursts of refusals, and on the link to the broker."""
-        refused, before = self._orders_refused(), self._refused_before
-        self._refused_before = refused
-        self._refused.note(refused - before, at)
-        bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
-        writes_s, self._writes_s = self._writes_s, []
-        reports = (*self._disk.reports(at, writes_s), *bursts)
-        if self._link is None:
-            return reports
-        link = self._link_watch.reports(at, self._link.fault(), self._link.set_aside())
-        return (*reports, *link)
-
-    def orders(self, at: int) -> tuple[Input, ...]:
-        """Return the orders of people since the last call; what cannot be an order is refused."""
-        taken = self._intake.take() if self._intake is not None else ()
-        if not taken:
-            return ()
-        found: list[Input] = [*staff_changes(self._session.register, self.gate.users, at)]
-        for given in taken:
-            ordered = replace(given, event=replace(given.event, at=at))
-            event = ordered.event
-            try:
-                if isinstance(event, Command) and needs_second(self.table, event):
-                    check_vouched(ordered, self._second_person, self.gate.users)
-                found.append(ordered)
-            except RefusedError as error:
-                self._refuse(ordered.name, error, at)
-        self._not_let_in.note(sum(is_failed_log_in(event_of(item)) for item in found), at)
-        return tuple(found)
-
-    def _serve_replay(self, fields: Fields, sender: str) -> None:
-        reply = self._replays.ask(fields, sender, self._session.stream.seq, now_ms())
-        self._publish(answer(self._session.stream, reply))
-        if self._link is not None:
-            self._link.wake()
-
-    def _publish(self, message: Message) -> None:
-        if self._link is not None:
-            self._link.say(message)
+        return (*self.disk_reports(at), *self.link.reports(at))
 
     def figures(self, at: int) -> dict[str, object]:
         """Return the figures of the link: what waits, since when, and what was refused."""
@@ -422,57 +81,19 @@ class Journal:
         return {
             "outbox": self._store.depth(),
             "outbox_age_s": max(0.0, round(age_ms / 1000, 1)),
-            "connected": self._link is not None and self._link.connected,
-            "orders_refused": self._orders_refused(),
+            "connected": self.link.is_connected,
+            "orders_refused": self.link.orders_refused,
         }
 
-    def publish_health(self, at: int, values: dict[str, object]) -> None:
-        """Publish the reader's figures, if there is a broker."""
-        self._publish(health(self._session.stream, at, values))
-
-    def _acknowledge(self, item: Input) -> None:
-        """Answer the house's system and desks' reports, to which the rules give no reply."""
-        if isinstance(item, Ordered) and isinstance(item.event, UNANSWERED):
-            ref, who = ref_of(item.fields), item.fields["key"]
-            reply = Replied(item.event.at, ref, item.name, who, accepted=True, why="")
-            self._publish(answer(self._session.stream, reply))
-
-    def _refuse(self, name: str, error: RefusedError, at: int) -> None:
-        reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-        self._publish(answer(self._session.stream, reply))
-
     def stop(self, at: int) -> tuple[Step, ...]:
-        """End the run in order; where the log cannot be written any more, publish a lost reader.
-
-        A disk that has refused something may still take the last record, and then not close.
-        """
+        """End the run in order; where the log cannot be written any more, publish a lost reader."""
         try:
-            if self._refusal:
-                raise OutsideError(self._refusal)
-            self._store.settle()
-            return self.take([self._retention.time(at), Stopped(at)], END)
+            return self.end(at)
         except OutsideError as error:
-            if self._link is not None:
-                self._link.say_last(last_will(self._session.stream, at, str(error)))
+            self.link.say_lost(at, str(error))
             raise
 
     def close(self) -> None:
         """Send what is left for a few seconds, and close everything."""
-        if self._intake is not None:
-            self._intake.stop()
-        if self._link is not None:
-            self._link.stop()
-        self._closing.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def is_failed_log_in(event: Event) -> bool:
-    """Whether an event says that somebody was not let in at a desk."""
-    if isinstance(event, SignIn):
-        return not event.accepted
-    return isinstance(event, Recorded) and event.kind is Fact.SIGN_IN_REFUSED
+        self.link.close()
+        super().close()

@@ -21,10 +21,11 @@ from functools import partial
 from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Destinations, Input, Journal
+from vision.app.journal import Journal
 from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
 from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
+from vision.app.run_log import Destinations, Input
 from vision.app.signing import refuse_unapproved
 from vision.camera.decoding import Ahead, Outage, Shot
 from vision.camera.source import is_live, open_source
@@ -210,7 +211,7 @@ class TableReader:
     @property
     def complaint(self) -> str:
         """Why the broker has no connection, for people; empty when all is well."""
-        return self._journal.complaint
+        return self._journal.link.complaint
 
     def show_to(self, viewer: Viewer) -> None:
         """Show the run to a viewer too; to be called before it begins."""
@@ -262,7 +263,7 @@ class TableReader:
         events: list[Input] = [*self._recorder.ended(self._at), *seen.events]
         if self._waits_until is not None and self._waits_until <= self._at:
             events.append(TimePassed(self._at))
-        events += self._journal.orders(self._at)
+        events += self._journal.link.orders(self._at)
         self._advance(events)
         if self._viewer is not None and isinstance(shot, Shot):
             self._viewer.show(shot.frame, seen.view)
@@ -296,7 +297,7 @@ class TableReader:
         figures = {**self.metrics.health(), **self._journal.figures(at)}
         self.health = {**figures, "overload": self._overload.condition.reason}
         self.health_at_s = time.monotonic()
-        self._journal.publish_health(at, self.health)
+        self._journal.link.publish_health(at, self.health)
         self._journal.tidy(self._at)
 
     def _note(self, seen: SeenShot) -> None:

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vision.app.evidence import protected
-from vision.app.journal import header_of
 from vision.app.restore import believed
+from vision.app.run_log import header_of
 from vision.app.signing import open_signer, sign_head
 from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vision.access.users import Credential, RoleName, User, load_users, save_users
-from vision.app.journal import Destinations
 from vision.app.reader import TableReader
+from vision.app.run_log import Destinations
 from vision.audit.verify import Trust
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import serve_boards, with_broker

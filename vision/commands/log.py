@@ -9,8 +9,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from vision.app.journal import Destinations, Journal
 from vision.app.retention import ALLOWANCE_MS, TIME, confirmed
+from vision.app.run_log import Destinations, RunLog
 from vision.app.succession import SEQ_A_DAY, Beginning, begin_log
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
@@ -59,8 +59,8 @@ def confirm_clock(args: argparse.Namespace) -> None:
     path = Path(config.log.path)
     if not path.exists():
         raise ConfigurationError(f"[log] path: there is no {path}")
-    with Journal(config, Destinations(path)) as journal:
-        journal.take([confirmed(now, now, ALLOWANCE_MS, "person")], TIME)
+    with RunLog(config, Destinations(path)) as log:
+        log.take([confirmed(now, now, ALLOWANCE_MS, "person")], TIME)
     print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
 
 

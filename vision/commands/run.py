@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vision import logging_setup
-from vision.app.journal import Destinations
 from vision.app.reader import TableReader
+from vision.app.run_log import Destinations
 from vision.camera.source import is_live
 from vision.commands import needs_floor
 from vision.commands.printing.console import Console, LoggedConsole

@@ -34,7 +34,8 @@ from tests.floor.archive.postgres import Postgres
 from tests.floor.cluster import Cluster
 from tests.mqtt.mqtt_tools import free_port
 from tests.seen import is_out
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.audit.verify import Trust
 from vision.board.web import public_part
 from vision.clock import now_ms, time_sync
@@ -86,7 +87,7 @@ def live(config: TableConfig, start: int, pace_s: float) -> None:
     def beat() -> None:
         at = now_ms()
         figures = {"fps": 15.0, "blind": False, "clock": time_sync()._asdict()}
-        journal.publish_health(at, {**figures, **journal.figures(at)})
+        journal.link.publish_health(at, {**figures, **journal.figures(at)})
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -96,7 +97,7 @@ def live(config: TableConfig, start: int, pace_s: float) -> None:
         for event in events(config.table, start):
             if event.at <= journal.table.clock:
                 continue
-            journal.take([*journal.orders(event.at), event])
+            journal.take([*journal.link.orders(event.at), event])
             if time.monotonic() - beat_s > 1:
                 beat_s = time.monotonic()
                 beat()

@@ -14,7 +14,8 @@ import pytest
 from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import wait_for
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations
 from vision.audit.continuity import pair_words
 from vision.config.table import StandbySection
 from vision.errors import OutsideError

@@ -8,7 +8,7 @@ from tests.chaos.shoe import NOON, laid, play
 from tests.chaos.table import config_of
 from tests.seen import Sight
 from tests.table_log import session_of
-from vision.app.journal import header_of
+from vision.app.run_log import header_of
 from vision.floor.pair.journal import DIFFER, OwnSight, news
 from vision.game.cards import parse_cards
 from vision.game.commands import Confirm

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Destinations, Journal, header_of, uninterrupted
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations, header_of, uninterrupted
 from vision.clock import CLOCK
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -44,7 +45,6 @@ from vision.game.fold.step import step
 from vision.record.codec import canonical, event_from_json
 from vision.record.facts import Fact, Recorded
 from vision.storage.log import Entry
-from vision.storage.log_reader import recent_orders
 from vision.version import VERSION
 from vision.wire.session import Step, TableSession, advance
 
@@ -277,7 +277,7 @@ class PairJournal(Journal):
         table, (number, head) = self.table, self._store.head
         CLOCK.not_before(table.clock)
         at = max(at, table.clock)
-        self.gate.remember(recent_orders(self._store.database.path), table.clock)
+        self.link.remember()
         before = {"after": number, "hash": head, "boot": table.boot, "term": self.lease.granted}
         if self._signer is not None:
             before["proof"] = self._signer.term_proof(self.lease.granted)
@@ -337,8 +337,6 @@ class PairJournal(Journal):
     def close(self) -> None:
         """Send what is left, give the lease back, and close everything."""
         self._pair.close()
-        if self._link is not None and self._intake is not None:
-            self._intake.stop()
-            self._link.stop()
+        self.link.close()
         self.lease.stop()
         super().close()

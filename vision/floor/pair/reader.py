@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vision.app.journal import Destinations
 from vision.app.reader import SeenShot, TableReader, notify
+from vision.app.run_log import Destinations
 from vision.camera.decoding import Shot
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError

@@ -292,10 +292,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the folder of the log cannot be written",
         "correct its rights, or free space",
     ),
-    "cannot copy what belongs to": (
-        "the anchors or the evidence cannot be read or written",
-        "correct the rights of the folders, or free space",
-    ),
     "cannot put the evidence back to": (
         "the folder of the evidence cannot be written",
         "correct its rights, or free space",

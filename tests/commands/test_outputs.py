@@ -100,7 +100,7 @@ def test_two_pictures_of_one_name_are_not_drawn_over_one_another(
     assert "several pictures would become" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["simulate", "enrol", "reread", "backup"])
+@pytest.mark.parametrize("name", ["simulate", "enrol", "reread"])
 def test_what_is_there_is_not_overwritten(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,7 +114,6 @@ def test_what_is_there_is_not_overwritten(
         "simulate": ["simulate", folder, "--coups", "1"],
         "enrol": ["enrol", table, "--out", mine],
         "reread": ["floor", "reread", tmp_path / "film.mp4", "--out", folder, "--table", table],
-        "backup": ["log", "backup", tmp_path / "table.sqlite", mine],
     }[name]
     assert cli.main([*map(str, words)]) == 2
     assert "overwritten" in capsys.readouterr().err

@@ -41,7 +41,6 @@ COMMANDS = {
     "simulate": "deal a shoe on film, with ground truth and a table file",
     "order": "give a table a signed order, such as void a coup or new shoe",
     "log begin": "keep a table's log and begin a new one that continues it",
-    "log backup": "copy a log while the reader writes it, and verify the copy",
     "log restore": "replace a lost log by a backup, and continue from it",
     "log export": "export a coup, a shoe or a whole log with its evidence, as proof",
     "log keys": "make the key that signs a log, and manage the ring of trusted keys",
@@ -52,7 +51,7 @@ COMMANDS = {
     "floor reread": "read recordings again with today's models, and compare the results",
 }
 GROUPS = {
-    "log": "the record of a table: back up, restore, export, begin a new one, keys that sign it",
+    "log": "the record of a table: restore, export, begin a new one, keys that sign it",
     "floor": "many tables together: archive, reports, recordings read again",
 }
 # The module of a command, where it is not one of this package named after its first word.

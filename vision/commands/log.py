@@ -1,4 +1,4 @@
-"""The commands of `shoe-reader log`: begin, back up, restore and export the record of a table.
+"""The commands of `shoe-reader log`: begin, restore and export the record of a table.
 
 `log confirm-clock` is here too: by that clock records grow old.
 """
@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 
 from vision.app.retention import ALLOWANCE_MS, TIME, confirmed
@@ -19,12 +18,11 @@ from vision.commands import Run, actions_of
 from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import make_folder, refuse_existing
+from vision.files import make_folder
 from vision.record.facts import Hold, Register
 from vision.storage.anchors import (
     RingKey,
     added,
-    anchors_of,
     changed,
     fingerprint,
     load_key,
@@ -104,39 +102,11 @@ def _holds_line(register: Register) -> str:
     return f"evidence under hold: {names or 'none'}"
 
 
-def add_backup_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add("log", type=Path, metavar="LOG", help="a table's .sqlite log")
-    add("out", type=Path, metavar="OUT", help="the copy, a new file")
-    words = "also copy the evidence to a folder beside OUT; DIR if it is not beside the log"
-    add("--evidence", type=Path, metavar="DIR", nargs="?", const=Path(), help=words)
-
-
-def backup(args: argparse.Namespace) -> None:
-    """Copy, verify and say what is in the copy; ConfigurationError or OutsideError."""
-    refuse_existing(args.out, anchors_of(args.out))
-    copy_log(args.log, args.out)
-    with unbroken(args.out):
-        found = audit(read_log(args.out), Trust())
-    print(f"{args.out}: {found.last.number + 1} records of table {found.table} of {found.site}")
-    print(f"hash of the last record: {found.last.hash}")
-    try:
-        if anchors_of(args.log).exists():
-            shutil.copyfile(anchors_of(args.log), anchors_of(args.out))
-        if args.evidence is not None:
-            source = folder_of(args.log) if args.evidence == Path() else args.evidence
-            make_folder(folder_of(args.out))
-            copied = copy_missing(source, folder_of(args.out))
-    except OSError as error:
-        raise OutsideError(f"cannot copy what belongs to {args.log}: {error}") from error
-    if args.evidence is not None:
-        print(f"evidence: {copied} files copied")
-
-
 def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("backup", type=Path, metavar="BACKUP", help="what log backup wrote")
+    parser.add_argument(
+        "backup", type=Path, metavar="BACKUP", help="a whole copy of a log, its evidence beside it"
+    )
     add_confirm_clock_arguments(parser)
     words = "numbers of messages to leave out; by default a million for each day since the backup"
     parser.add_argument("--skip", type=int, metavar="N", help=words)

@@ -19,7 +19,6 @@ import pyotp
 import segno
 
 from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
-from vision.audit.access_review import AccessReview, Use
 from vision.board.login.passwords import (
     PasswordEntry,
     address_of,
@@ -32,18 +31,12 @@ from vision.board.login.passwords import (
     step_of,
 )
 from vision.board.login.sessions import end_sessions, kept_sessions
-from vision.clock import DAY_MS, now_ms
+from vision.clock import now_ms
 from vision.commands import Run, actions_of
-from vision.commands.printing.console import unbroken
 from vision.errors import ConfigurationError
 from vision.files import locked
-from vision.record.chain import verified
-from vision.storage.log_reader import read_log
 
 FILES = (Path("people/users.json"), Path("users.json"))  # that of `setup` first, if there is one
-# Days without a log-in or an order. 90 is the usual bound of access reviews (NIST SP 800-53 AC-2(3)
-# leaves it to the house; CIS control 5.3 says 45); shorter names more people on leave.
-DORMANT_DAYS = 90
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,11 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     second.add_argument("--remove", action="store_true", help="take it away")
     declare("unlock", _unlock, "unlock a name that was locked after wrong passwords", "who")
     declare("list", _list, "list the users, their roles, and how they log in")
-    words = "report from the logs when each name was last used"
-    add = declare("review", _review, words).add_argument
-    add("logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables")
-    words = "a name not used for so long is dormant (%(default)s)"
-    add("--dormant-days", type=int, default=DORMANT_DAYS, metavar="N", help=words)
     declare("sessions", _sessions, "list who is logged in, since when and from where")
     declare("log-out", _log_out, "end the sessions of somebody, or of everybody",
             "who; everybody without a name", "?")  # fmt: skip
@@ -237,30 +225,3 @@ def _remove(args: argparse.Namespace) -> None:
         save_users(args.file, load_users(args.file).without(args.name))
     drop_password(_passwords(args), args.name)
     print(f"{args.file}: {args.name} is removed")
-
-
-def _review(args: argparse.Namespace) -> None:
-    review = AccessReview()
-    for path in args.logs:
-        with unbroken(path):
-            review.take(content for _, content in verified(read_log(path)))
-    users, now = load_users(args.file).users, now_ms()
-    print(f"by {len(args.logs)} of the tables' logs, which begin {_time(review.begins)}")
-    for name, user in users.items():
-        use = review.of(name)
-        # Not used for so many days, or since it is a user if that is later.
-        dormant = max(use.last, use.since) < now - args.dormant_days * DAY_MS
-        print(f"{name} ({', '.join(user.roles)}): {_use(use)}{'; DORMANT' * dormant}")
-    for name, use in sorted(review.uses.items()):
-        if name not in users:
-            print(f"{name}: is no user; removed {_time(use.removed)}; {_use(use)}")
-
-
-def _use(use: Use) -> str:
-    refused = f" ({use.refused} refused since)" if use.refused else ""
-    since = f"user since {_time(use.since)}; " if use.since else ""
-    return f"{since}log-in {_time(use.logged_in)}{refused}; order {_time(use.ordered)}"
-
-
-def _time(at: int) -> str:
-    return _moment(at / 1000) if at else "never"

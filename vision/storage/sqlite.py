@@ -40,8 +40,8 @@ CLOSED, OPEN = 0, 1
 HEADER_BYTES, VERSION_AT = 100, 60  # of an SQLite file: its header's length, where that number is
 TORN_WORDS = (
     "was not closed in order, and its write-ahead file (-wal) is not beside it: the end of the log "
-    "may be missing. Copy a log with shoe-reader log backup; if another program opened this one, "
-    "its end is in the file"
+    "may be missing. Copy a log as deploy/record.md says (sqlite3 .backup); if another program "
+    "opened this one, its end is in the file"
 )
 APPLICATION_ID = 0x53686F65  # "Shoe", written in the header of the file
 BUSY_MS = 2000  # a backup or a shell may hold the file for moments; longer would delay the table

@@ -236,5 +236,5 @@ def test_log_that_is_another_is_refused_with_the_cure(tmp_path: Path, store: Mem
     alone.journal.close()
     section = StandbySection(node="b", lease_s=LEASE_S)
     config = config_of(1).model_copy(update={"standby": section})
-    with pytest.raises(OutsideError, match="shoe-reader log backup"):
+    with pytest.raises(OutsideError, match="deploy/record"):
         PairJournal(config, Destinations(alone.log, publish=False), cast("HouseStore", store))

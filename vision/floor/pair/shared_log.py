@@ -121,7 +121,7 @@ class Pair:
         if stored is None or stored.first != 0 or not stored.bodies:
             raise OutsideError(
                 "the house's store no longer has the beginning of this table's records; copy the "
-                "other reader's log here first (shoe-reader log backup, shoe-reader log restore)"
+                "other reader's log here first (deploy/record.md, Backup)"
             )
         header = dict(json.loads(stored.bodies[0])["log"])
         del header["version"]
@@ -265,5 +265,5 @@ def _other(batch: LogBatch) -> OutsideError:
     return OutsideError(
         f"record {batch.first} of reader {batch.node} does not fit this machine's log: the two "
         "logs, profiles or versions of shoe-reader differ; keep this log as evidence, and copy the "
-        "other reader's here (shoe-reader log backup, shoe-reader log restore)"
+        "other reader's here (deploy/record.md, Backup)"
     )

@@ -3,12 +3,14 @@
 `python -m tests.chaos.hour [--minutes N]` plays the demo's film in a loop, archives its messages in
 SQLite, and loads the pages of the board again and again. It prints the memory, descriptors and
 threads of the three programs and the size of the log, minute by minute, and ends with 1 if memory
-has grown by more than `MOST_GROWTH` since a third of the time, or descriptors or threads at all.
+has grown by more than `MOST_GROWTH` since a third of the time, or descriptors or threads at all, or
+if a result or an alert that the log says was published is not in the archive.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sqlite3
 import subprocess
@@ -16,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +32,8 @@ PAGES = ("", "state", "healthz", "static/board.js", "desk")
 RELOAD_S = 2.0
 # Memory may move by this share: caches of pictures and the allocator breathe.
 MOST_GROWTH = 0.08
+# Seconds for the archive to write what was published last.
+LATE_S = 60.0
 # Descriptors and threads that connections between two reloads may hold.
 SLACK = 6
 HEAD = "minute | " + " | ".join(
@@ -73,21 +78,20 @@ def running(*words: str) -> Iterator[subprocess.Popen[str]]:
             process.terminate()
 
 
-def begun(demo: subprocess.Popen[str]) -> tuple[str, int, Path]:
-    """Return the board's address, the broker's port and the log of a demo."""
+def begun(demo: subprocess.Popen[str]) -> tuple[str, Path]:
+    """Return the board's address and the log of a demo."""
     assert demo.stdout is not None
-    found: dict[str, str] = {}
     patterns = {
-        "port": r"broker: 127\.0\.0\.1:(\d+)",
-        "log": r"log: (\S+)",
-        "url": r"board: +(http://127\.0\.0\.1:\d+/)",
+        "url": r" 1\. See the table: (http://127\.0\.0\.1:\d+/)",
+        "folder": r"files: +(\S+): log",
     }
+    found: dict[str, str] = {}
     for line in demo.stdout:
         for name, pattern in patterns.items():
             if match := re.match(pattern, line):
                 found[name] = match[1]
-        if "url" in found:
-            return found["url"], int(found["port"]), Path(found["log"])
+        if found.keys() == patterns.keys():
+            return found["url"], Path(found["folder"]) / "demo.sqlite"
     raise SystemExit("the demo did not start; run `shoe-reader demo`")
 
 
@@ -104,6 +108,26 @@ def coups_of(archive: Path) -> int:
         return int(store.execute("SELECT count(*) FROM coup").fetchone()[0])
 
 
+def topics_of(store: Path, query: str) -> Counter[tuple[str, str]]:
+    """Return how often each result and alert is there, by what it says of itself."""
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db:
+        found = (json.loads(payload) for (payload,) in db.execute(query) if payload)
+        return Counter((message["boot"], message["seq"]) for message in found)
+
+
+def lost(log: Path, archive: Path) -> int:
+    """Print how many results and alerts came; return how many of the log's the archive lacks."""
+    kinds = "(topic LIKE '%coup/result' OR topic LIKE '%alert/%')"
+    said = topics_of(log, f"SELECT payload FROM message WHERE retain AND {kinds}")
+    ends_s = time.monotonic() + LATE_S
+    while missing := said - topics_of(archive, f"SELECT payload FROM message WHERE {kinds}"):
+        if time.monotonic() > ends_s:
+            break
+        time.sleep(1)
+    print(f"{said.total()} results and alerts published, {missing.total()} lost")
+    return missing.total()
+
+
 def main() -> int:
     """Run it; the exit status says whether something has grown."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -114,12 +138,9 @@ def main() -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         demo = stack.enter_context(running("demo", "--loop"))
-        url, port, log = begun(demo)
-        table = (log.parent / "table.toml").read_text("utf-8")
-        table = re.sub(r'kind = "none"', f'kind = "external"\nport = {port}', table)
-        (folder / "table.toml").write_text(table, "utf-8")
+        url, log = begun(demo)
         archive = folder / "archive.sqlite"
-        words = ("floor", "archive", "serve", str(folder / "table.toml"), "--archive", str(archive))
+        words = ("floor", "archive", "serve", str(log), "--archive", str(archive))
         served = stack.enter_context(running(*words))
         for process in (demo, served):
             threading.Thread(target=drain, args=(process,), daemon=True).start()
@@ -146,7 +167,8 @@ def main() -> int:
                     f"{len(sizes)} | {sizes[-1][0]} | {sizes[-1][1]} | {mb[0]:.1f}, {mb[1]:.1f}, "
                     f"{coups_of(archive)} | {reloads}, {failed}", flush=True,
                 )  # fmt: skip
-    return 1 if failed or not is_flat(sizes) else 0
+        missing = lost(log, archive)
+    return 1 if failed or missing or not is_flat(sizes) else 0
 
 
 def is_flat(sizes: list[tuple[Size, Size]]) -> bool:

@@ -11,9 +11,9 @@ from typing import cast
 import pytest
 
 from tests.mqtt.mqtt_tools import wait_for
-from vision.access.command_gate import Gate, Signed
+from vision.access.command_gate import Gate
 from vision.access.users import Credential, User, Users, save_users
-from vision.app.order_intake import EACH_PICTURE, OrderIntake
+from vision.app.order_intake import DEFECT, EACH_PICTURE, OrderIntake
 from vision.clock import now_ms
 from vision.mqtt.publisher import INBOX_SIZE, OrderRequest, Publisher
 from vision.wire.commands import REPLAY, Fields, RefusedError
@@ -138,23 +138,24 @@ def test_signer_who_floods_gets_a_few_orders_with_each_picture(house: House) -> 
     house.intake.stop()
 
 
+@pytest.mark.parametrize("step", ["verify", "admit"])
 def test_defect_met_in_one_order_does_not_end_the_taking_of_orders(
-    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    house: House, step: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What nobody foresaw is logged and answered, and the next order is admitted."""
-    admit = Gate.admit
+    honest, defects = getattr(Gate, step), [ZeroDivisionError]
 
-    def admit_or_fail(gate: Gate, signed: Signed) -> None:
-        if signed.key == "Bo":
-            raise ZeroDivisionError
-        admit(gate, signed)
+    def fail_once(*given: object) -> object:
+        if defects:
+            raise defects.pop()
+        return honest(*given)
 
-    monkeypatch.setattr(Gate, "admit", admit_or_fail)
+    monkeypatch.setattr(Gate, step, fail_once)
     house.inbox.waiting += [house.order("Bo"), house.order("Ann")]
     wait_for(lambda: [one.fields["by"] for one in house.intake.take()] == ["Ann"])
     house.intake.stop()
     assert "report this" in caplog.text
-    assert house.refs == ["Bo's order"]
+    assert (house.refused, house.refs) == ([DEFECT], ["Bo's order"])
 
 
 def test_request_for_missed_messages_is_read_once_and_junk_is_refused(house: House) -> None:

@@ -132,8 +132,8 @@ class OrderIntake:
             if name == REPLAY and "sig" not in fields:
                 return _Waiting(name, fields), NOBODY
             signed = self._gate.verify(name, fields)
-        except RefusedError as error:
-            return _Waiting(name, fields, error), NOBODY
+        except Exception as error:  # noqa: BLE001  see `_refusal`
+            return _Waiting(name, fields, _refusal(error, fields)), NOBODY
         return _Waiting(name, fields, signed), signed.key
 
     def _drop(self, key: str, oldest: _Waiting) -> None:
@@ -150,12 +150,8 @@ class OrderIntake:
             self._waiting[key] = queue
         try:
             self._take(waiting)
-        except RefusedError as error:
-            error.ref = error.ref or ref_of(waiting.fields)
-            self._refuse(waiting.name, error)
-        except Exception:  # a defect of ours must not end the taking of orders for good
-            log.exception("an order could not be checked and was dropped; report this")
-            self._refuse(waiting.name, RefusedError(DEFECT, ref_of(waiting.fields)))
+        except Exception as error:  # noqa: BLE001  see `_refusal`
+            self._refuse(waiting.name, _refusal(error, waiting.fields))
 
     def _take(self, waiting: _Waiting) -> None:
         name, fields, signed = waiting
@@ -173,6 +169,18 @@ class OrderIntake:
             raise RefusedError(TOO_MANY)
         self._gate.admit(signed)
         self._inbox.append(Ordered(read_command(name, fields, at=0), name, fields))
+
+
+def _refusal(error: Exception, fields: Fields) -> RefusedError:
+    """Return what the sender hears of an order that was not taken.
+
+    A defect of ours must not end the taking of orders for good, nor leave its sender waiting.
+    """
+    if not isinstance(error, RefusedError):
+        log.error("an order could not be checked; report this", exc_info=error)
+        error = RefusedError(DEFECT)
+    error.ref = error.ref or ref_of(fields)
+    return error
 
 
 def staff_changes(register: Register, users: Users, at: int) -> tuple[Recorded, ...]:

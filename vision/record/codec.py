@@ -117,9 +117,9 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     name = given.pop("is", None)
     if name not in EVENTS:
         raise ValueError(f"'{name}' is no event")
-    kind = EVENTS[name]
-    names = [field.name for field in fields_of(kind)]
-    if given.keys() != set(names):
+    kind: Any = EVENTS[name]
+    names = _readers(kind)
+    if given.keys() != names.keys():
         raise ValueError(f"{name} has the fields {', '.join(names)}, not {', '.join(given)}")
     event: Event = record_from_json(kind, given)
     return event
@@ -214,20 +214,29 @@ def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any
 
     ValueError naming the field that is unknown, missing or of another type.
     """
-    shape = {field.name: field for field in fields_of(kind) if field.name not in given}
-    needed = {name for name, field in shape.items() if field.default is ...}
-    if unknown := set(data) - set(shape):
-        raise ValueError(f"{min(unknown)}: no such field in {kind.__name__}")
-    if missing := needed - set(data):
+    readers = _readers(kind)
+    values: dict[str, Any] = {**given}
+    for name, value in data.items():
+        if name in given or name not in readers:
+            raise ValueError(f"{name}: no such field in {kind.__name__}")
+        try:
+            values[name] = readers[name](value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    if missing := _needed(kind) - values.keys():
         raise ValueError(f"{min(missing)}: missing in {kind.__name__}")
-    return kind(**{name: _read(shape[name], value) for name, value in data.items()}, **given)
+    return kind(**values)
 
 
-def _read(field: Field, value: Any) -> Any:
-    try:
-        return _reader(field.hint)(value)
-    except ValueError as error:
-        raise ValueError(f"{field.name}: {error}") from error
+@cache
+def _readers(kind: Any) -> dict[str, Callable[[Any], Any]]:
+    """Return what reads each field, in their order."""
+    return {field.name: _reader(field.hint) for field in fields_of(kind)}
+
+
+@cache
+def _needed(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields_of(kind) if field.default is ...)
 
 
 @cache
@@ -254,8 +263,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         words = {str(to_json(member)): member for member in hint}
         return lambda value: _word(words, value, f"is none of {', '.join(words)}")
     if is_record(hint):
-        return lambda value: record_from_json(hint, value)
-    return lambda value: _typed(value, hint)
+        return lambda value: record_from_json(hint, _typed(value, dict))
+    return lambda value: value if type(value) is hint else _typed(value, hint)
 
 
 def _word(words: Mapping[str, Any], value: Any, why: str) -> Any:

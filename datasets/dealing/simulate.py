@@ -20,6 +20,8 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import refuse_existing
 
 from ..render.paint import Image
+from .bench import FILMS
+from .bench import deal as deal_bench
 from .choreography import choreograph
 from .deal import deal
 from .film import film, frame_count
@@ -84,23 +86,38 @@ def main(argv: list[str]) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Deal and film the shoe; return the exit code."""
+    """Deal and film the shoe, or all of the bench; return the exit code."""
+    *what, out = map(Path, args.out)
+    if what == [Path("bench")]:
+        _refuse_choices(args)
+        return deal_bench(out, args.films or FILMS, main, quiet=args.quiet)
+    if what or args.films is not None:
+        raise ConfigurationError("OUT_DIR: give one folder, or `bench` and a folder")
     names = (FRAMES if args.frames else VIDEO, "truth.json", "table.toml")
-    refuse_existing(*(args.out / name for name in names))
+    refuse_existing(*(out / name for name in names))
     show = _show(args)
     if len(show.scenario.plans) and show.acts[-1].coup.number < max(show.scenario.plans):
         raise ConfigurationError("coup: the shoe ends before the last coup laid down; see `from`")
     dealt = sum(act.coup.number > 0 for act in show.acts)
     if dealt < show.scenario.coups:
         print(f"simulate: the shoe ends after {dealt} coups", file=sys.stderr)
-    _write(show, args)
+    _write(show, out, args)
     return 0
+
+
+def show_of(words: list[str]) -> Show:
+    """Return what `shoe-reader simulate OUT_DIR WORDS` films, without filming it."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return _show(parser.parse_args(["OUT_DIR", *words]))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
-    add("out", type=Path, metavar="OUT_DIR", help=f"folder for {VIDEO}, truth.json, table.toml")
+    add("out", nargs="+", metavar="OUT_DIR", help=f"folder for {VIDEO}, truth.json, table.toml; "
+        "`bench OUT_DIR` the fixed films that pipelines are compared on")  # fmt: skip
+    add("--films", type=int, metavar="N", help="with `bench`: only its first N films (all)")
     add("--coups", type=int, help="how many coups to deal (12)")
     add("--seed", type=int, help="the seed of everything random (1)")
     add("--dealing", choices=list(map(str, Dealing)), help="how faces are shown (face-up)")
@@ -247,9 +264,18 @@ def _profiles() -> list[str]:
     return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
 
 
-def _write(show: Show, args: argparse.Namespace) -> None:
+def _refuse_choices(args: argparse.Namespace) -> None:
+    """Raise ConfigurationError where a choice is given to the bench, whose films are fixed."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    usual = vars(parser.parse_args(["OUT_DIR"])) | {"films": args.films, "quiet": args.quiet}
+    given = [name for name, value in usual.items() if name != "out" and vars(args)[name] != value]
+    if given:
+        raise ConfigurationError(f"bench: its films are fixed; leave out --{', --'.join(given)}")
+
+
+def _write(show: Show, out: Path, args: argparse.Namespace) -> None:
     """Write all files under other names, and name them rightly when they are whole."""
-    out: Path = args.out
     picture = FRAMES if args.frames else VIDEO
     # The extension stays: the writer chooses the container by it.
     partial = out / f"partial-{picture}"

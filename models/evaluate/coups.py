@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
+from datasets.dealing.exits import Exits, compare_exits, cut_seen
 from datasets.dealing.manners import BURNS, SQUEEZES
 from datasets.dealing.style import COUNT, Manner
 from datasets.faces.registry import deck_names
 from models.evaluate.dealing_films import Alarms
-from models.evaluate.exits import Exits, compare_exits, cut_seen
-from vision.acceptance.answers import OPENLY_UNSURE
+from vision.game.coup.fault_table import OPENLY_UNSURE
 
 DEALING = ("face-up", "face-down", "punto-first")
 # The faults that `--cheats` deals: those that only sight tells, and the tableau never.

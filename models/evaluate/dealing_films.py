@@ -15,23 +15,20 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.acceptance.answers import OPENLY_UNSURE
+from datasets.dealing.score import aligned
 from vision.errors import ConfigurationError
+from vision.game.coup.fault_table import OPENLY_UNSURE
 
 DEALING = {"A": "face-down", "B": "punto-first", "C": "face-up"}
 SLOTS = {f"{hand[0]}{n}": f"{hand}_{n}" for hand in ("PUNTO", "BANCO") for n in (1, 2, 3)}
 # What is no mistake of the dealer: a card that stays covered, the cut card.
 NO_MISTAKES = {"UNREAD", "CUT_CARD"}
-# Cost of leaving out a coup when published and dealt coups are aligned; one that differs in more
-# than six in ten of its cards is another coup.
-LEFT_OUT = 0.6
 BEHIND_CUT = "CUT_IGNORED"
 
 Json = dict[str, Any]
@@ -162,43 +159,6 @@ def said_of(film: Path, truth: Json, folder: Path | None) -> list[Json]:
 
 def _lines(path: Path) -> list[Json]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def aligned(dealt: list[Json], published: list[Json]) -> list[tuple[Json | None, Json | None]]:
-    """Pair the coups dealt with those published, in order, at the least cost."""
-
-    @cache
-    def best(i: int, j: int) -> tuple[float, tuple[tuple[int | None, int | None], ...]]:
-        if i == len(dealt) and j == len(published):
-            return 0.0, ()
-        ways = []
-        if i < len(dealt) and j < len(published):
-            cost, rest = best(i + 1, j + 1)
-            ways.append((cost + difference(dealt[i], published[j]), ((i, j), *rest)))
-        if i < len(dealt):
-            cost, rest = best(i + 1, j)
-            ways.append((cost + LEFT_OUT, ((i, None), *rest)))
-        if j < len(published):
-            cost, rest = best(i, j + 1)
-            ways.append((cost + LEFT_OUT, ((None, j), *rest)))
-        return min(ways, key=lambda way: way[0])
-
-    return [
-        (None if i is None else dealt[i], None if j is None else published[j])
-        for i, j in best(0, 0)[1]
-    ]
-
-
-def difference(dealt: Json, published: Json) -> float:
-    """Return the share of a coup's six places that differ, 0 to 1; an unread card fits any."""
-    different = 0
-    for hand in ("punto", "banco"):
-        ours = [*published[hand]["cards"], "", "", ""][:3]
-        theirs = [*dealt[hand], "", "", ""][:3]
-        different += sum(
-            mine is not None and mine != its for mine, its in zip(ours, theirs, strict=True)
-        )
-    return different / 6
 
 
 def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluate.film_truth import NEVER, FilmTruth
+from datasets.dealing.film_truth import NEVER, FilmTruth
 from models.evaluate.streams import Film, Stream, films_of
 from vision.game.events import Slot
 from vision.sight.following.evidence import PARTS, PLACE_MS, EdgeWatch

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from datasets.dealing.film_truth import NEVER, Coup, FilmTruth
 from models.evaluate.broken_streams import BROKEN
-from models.evaluate.film_truth import NEVER, Coup, FilmTruth
 from models.evaluate.streams import Film, films_of
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules

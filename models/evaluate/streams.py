@@ -18,8 +18,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.dealing.film_truth import FilmTruth, read_truth
 from models.evaluate.dealing_films import table_file
-from models.evaluate.film_truth import FilmTruth, read_truth
 from vision.config.table import TableConfig, load
 from vision.files import write_whole
 from vision.inference.load import ModelSet, open_models, packaged

@@ -22,8 +22,8 @@ from pathlib import Path
 import av
 import numpy as np
 
+from datasets.dealing.film_truth import Dealt, read_truth
 from models.evaluate.dealing_films import table_file
-from models.evaluate.film_truth import Dealt, read_truth
 from vision.config.table import load
 from vision.inference.load import for_pictures, open_models
 from vision.sight.detection.classifier import FACES, CardModels, Look, LookFusion

@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from models.evaluate.dealing_films import Json, aligned, table_file
-from vision.acceptance.answers import OPENLY_UNSURE
+from datasets.dealing.score import aligned
+from models.evaluate.dealing_films import Json, table_file
 from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.camera.decoding import Shot
 from vision.camera.source import open_source
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
-from vision.game.coup.fault_table import KINDS
+from vision.game.coup.fault_table import KINDS, OPENLY_UNSURE
 from vision.game.coup.state import new_table
 from vision.game.events import Event, ShoeStarted, Started, TimePassed
 from vision.game.fold.step import step

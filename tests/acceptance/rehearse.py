@@ -19,7 +19,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from models.evaluate.dealing_films import Tally, aligned, compare, cut_first, table_file
+from datasets.dealing.score import aligned
+from models.evaluate.dealing_films import Tally, compare, cut_first, table_file
 from tests.acceptance.people import PEOPLE, THIRD, Person, house, logged_in, served
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, INCIDENTS, Answer, Dealt
 from vision.acceptance.coups import LogBook, Terms

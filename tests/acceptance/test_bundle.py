@@ -11,8 +11,8 @@ import av
 import numpy as np
 import pytest
 
+from datasets.dealing.film_truth import read_truth
 from models.evaluate import bundle as forms
-from models.evaluate.film_truth import read_truth
 from models.evaluate.photographs import names_of, pictures
 from tests.acceptance.logs import HEIGHT, WIDTH, write_log
 from tests.acceptance.people import FIRST, SECOND, Person, logged_in, served

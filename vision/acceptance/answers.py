@@ -31,12 +31,6 @@ INCIDENTS = (
 )  # fmt: skip
 CUT = {CUT_CARD: "Cut card after the first card", CUT_FIRST: "Cut card before the first card"}
 NO_MISTAKES = frozenset((COVERED, CUT_CARD, CUT_FIRST))
-# Alerts that say that the reader is not sure, or that the machine ails (a disk that is slow): they
-# accuse nobody.
-OPENLY_UNSURE = frozenset(
-    {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW"}
-    | {code for code, kind in KINDS.items() if kind.machine}
-)
 MOST_PEOPLE = 3  # whose answers to one coup count, the first ones: the third decides
 MOST_CARDS = 4  # of a hand, with the card too many of `OVER_4TH`
 REVISION = re.compile(r"#(\d+) (.*)")

@@ -25,7 +25,6 @@ from vision.acceptance.answers import (
     INCIDENTS,
     MOST_PEOPLE,
     NO_MISTAKES,
-    OPENLY_UNSURE,
     Answer,
     Dealt,
     Hand,
@@ -40,6 +39,7 @@ from vision.acceptance.coups import LogBook, ReadCoup, Terms, keyed_of
 from vision.acceptance.pictures import Pictures, Side
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
+from vision.game.coup.fault_table import OPENLY_UNSURE
 from vision.game.outputs import CoupResult
 
 RIGHT, HELD, WRONG, MISSED, FALSE, UNSEEN = OUTCOMES = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.evaluate.dealing_films import Tally, aligned, compare
+from datasets.dealing.score import aligned
+from models.evaluate.dealing_films import Tally, compare
 
 
 def dealt(number: int, punto: str, banco: str, **keys: Any) -> dict[str, Any]:

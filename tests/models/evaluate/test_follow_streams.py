@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from datasets.dealing.film_truth import read_truth
 from models.evaluate.coups import Tally, compare, summary
 from models.evaluate.dealing_films import Json
-from models.evaluate.film_truth import read_truth
 from models.evaluate.follow_streams import published
 from models.evaluate.streams import keep, opened_stream
 from vision.config.table import load

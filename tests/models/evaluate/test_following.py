@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from datasets.dealing.film_truth import NEVER, read_truth
 from models.evaluate.broken_streams import BROKEN
-from models.evaluate.film_truth import NEVER, read_truth
 from models.evaluate.fit_following import (
     NOTHING,
     counted,

@@ -36,13 +36,20 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class Coup:
-    """A coup: its cards in the order of leaving, its fault codes, when it was cleared (ms)."""
+    """A coup: its cards in the order of leaving, its fault codes, when it was cleared (ms).
+
+    `punto` and `banco` are the hands as they lay, by the text of their cards; `winner` is in the
+    contract's words.
+    """
 
     number: int
     cards: tuple[Dealt, ...]
     faults: tuple[str, ...]
     start: int
     end: int
+    punto: tuple[str, ...] = ()
+    banco: tuple[str, ...] = ()
+    winner: str = ""
 
     @property
     def is_clean(self) -> bool:
@@ -85,10 +92,16 @@ def _ours(data: Json) -> FilmTruth:
             tuple(code for number, code in faults if number == row["coup"]),
             row["start_ms"],
             row["end_ms"],
+            *_hands(row),
         )
         for row in data["coups"]
     )
     return FilmTruth(coups, tuple(card for card in cards if card.coup < 1), data["cut_ms"])
+
+
+def _hands(row: Json) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    winner = str(row["winner"]).lower().replace("tie", "egalite")
+    return tuple(row["punto"]), tuple(row["banco"]), winner
 
 
 def _our_card(row: Json) -> Dealt:
@@ -132,6 +145,7 @@ def _other(data: Json) -> FilmTruth:
             (_code(row["fault"]),) if row["fault"] else (),
             _ms(row["t_start"]),
             _ms(row["t_cleared"]),
+            *_hands(row),
         )
         for row in data["coups"]
     )

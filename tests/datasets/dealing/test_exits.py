@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models.evaluate.exits import Exits, compare_exits, cut_seen
+from datasets.dealing.exits import Exits, compare_exits, cut_seen
 
 CARD = {"began_ms": 1000, "out_ms": 1200, "placed_ms": 1900, "slot": "PUNTO_1"}
 

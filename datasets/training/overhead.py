@@ -7,6 +7,7 @@ a card's size, a shoe, a tray, a dealer's arm.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -39,12 +40,28 @@ _OUT_FOR_S = 0.06
 # Shares: of a hand that is in the picture, of a card that a hand's rectangle covers. Looser, and
 # a sleeve is a hand, a hand a card; stricter, and hands at the edge and covered cards are missed.
 _HAND_SHOWN, _HIDDEN = 0.4, 0.9
+# Of the film's picture, least and most: cards as large as the detector will meet them.
+_SCALES = (0.19, 0.45)
+
+
+class _Frame(NamedTuple):
+    """How large a still is, px, and between which scales its picture is."""
+
+    size: tuple[int, int]
+    scales: tuple[float, float]
 
 
 def overhead(
-    seed: int, *, split: str = "train", size: tuple[int, int] = (416, 416)
+    seed: int,
+    *,
+    split: str = "train",
+    size: tuple[int, int] = (416, 416),
+    scales: tuple[float, float] = _SCALES,
 ) -> Iterator[Still]:
-    """Yield stills of (width, height) px for ever, a few dozen of each simulated table."""
+    """Yield stills of (width, height) px for ever, a few dozen of each simulated table.
+
+    `scales` of the film's picture, 1920 x 1080: at 1 a card is 101 px wide.
+    """
     rng = np.random.default_rng([_SEED_FAMILY[split], 5, seed])
     while True:
         style = _style(rng, split)
@@ -62,7 +79,7 @@ def overhead(
             hands = [quad for quad in shot.hands(act, float(at)) if _in_sight(quad, image)]
             labels = [label for card in cards if (label := _label(card, shot, float(at)))]
             labels = [label for label in labels if not _covered(label.quad, hands)]
-            yield _framed(rng, image, labels, size, hands)
+            yield _framed(rng, image, labels, _Frame(size, scales), hands)
 
 
 def _style(rng: Rng, split: str) -> Style:
@@ -107,11 +124,12 @@ def _framed(
     rng: Rng,
     image: Image,
     labels: Sequence[Label],
-    size: tuple[int, int],
+    frame: _Frame,
     hands: Sequence[Points],
 ) -> Still:
     """Return a part of the picture at a smaller scale, grey where it ends, as the reader pads."""
-    scale = float(np.exp(rng.uniform(np.log(0.19), np.log(0.45))))
+    size = frame.size
+    scale = float(np.exp(rng.uniform(*np.log(frame.scales))))
     small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     height, width = small.shape[:2]
     x = int(rng.integers(min(0, width - size[0]), max(0, width - size[0]) + 1))

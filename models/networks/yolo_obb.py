@@ -18,10 +18,11 @@ from torch import Tensor
 from ultralytics.models.yolo.detect import DetectionTrainer
 from ultralytics.models.yolo.obb import OBBTrainer
 from ultralytics.models.yolo.pose import PoseTrainer
-from ultralytics.nn.tasks import BaseModel, OBBModel, PoseModel
+from ultralytics.nn.tasks import BaseModel, DetectionModel, OBBModel, PoseModel
 
 from models.networks.rate import schedule
 from models.networks.restore import restore
+from vision.inference.load import packaged
 
 # Pictures from which the normalisations of a restored network take their statistics.
 SAMPLE = 96
@@ -42,6 +43,10 @@ class Quick(BaseModel):
 
 class QuickOBB(Quick, OBBModel):
     """A YOLO with oriented boxes."""
+
+
+class QuickBoxes(Quick, DetectionModel):
+    """A YOLO with upright boxes."""
 
 
 class QuickPose(Quick, PoseModel):
@@ -105,6 +110,22 @@ class Trainer(InFormat, OBBTrainer):
             known = QuickOBB(cfg, nc=kinds, ch=self.data["channels"], verbose=False)  # type: ignore[no-untyped-call]
             restore(known, self._exported, _sample(Path(self.data["train"])))
             # All but the last layers of the classes, where these are others than the exported.
+            net.load(known)  # type: ignore[no-untyped-call]
+        return net
+
+
+class BoxTrainer(InFormat, DetectionTrainer):
+    """Trains a `QuickBoxes`; a nano begins with the first layers of the shipped detector."""
+
+    def get_model(self, cfg: Any = None, weights: Any = None, verbose: bool = True) -> Any:
+        """Return the network with the weights of a checkpoint, or with those of our detector."""
+        net = QuickBoxes(cfg, nc=self.data["nc"], ch=self.data["channels"], verbose=verbose)  # type: ignore[no-untyped-call]
+        if weights:
+            net.load(weights)  # type: ignore[no-untyped-call]
+        elif str(self.args.model).startswith("yolo11n"):
+            ours = packaged("detector")
+            known = QuickOBB("yolo11n-obb.yaml", nc=_kinds_in(ours), verbose=False)  # type: ignore[no-untyped-call]
+            restore(known, ours, _sample(Path(self.data["train"])))
             net.load(known)  # type: ignore[no-untyped-call]
         return net
 

@@ -41,7 +41,7 @@ INPUT = "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples 
 SEED_FAMILY = {"train": 0, "test": 500_000}
 # What it is shown by turns. Every second still has cards on one another: two under one outline were
 # what `read` missed most.
-SHOWN = (overlaps, stills, overlaps, overhead)
+SHOWN: tuple[Callable[..., Iterator[Still]], ...] = (overlaps, stills, overlaps, overhead)
 # Between the seeds of these streams, above any number of stills: no two show the same.
 TURN = 1_000_000
 

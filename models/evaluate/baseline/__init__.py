@@ -1,0 +1,1 @@
+"""The usual pipeline, to be compared with; no part of the program."""

@@ -20,6 +20,7 @@ from vision.acceptance.answers import INCIDENTS, Answer, Dealt, Settled, answer_
 from vision.acceptance.clerk import clerk
 from vision.acceptance.coups import LogBook
 from vision.acceptance.report import GROUPS, Report
+from vision.acceptance.tasks import judge
 from vision.audit.continuity import audit_from
 from vision.audit.verify import Trust
 from vision.cli import main
@@ -30,7 +31,7 @@ from vision.errors import ConfigurationError
 from vision.game.cards import Card
 from vision.game.commands import SignIn, SignOut
 from vision.game.coup.fault_table import KINDS
-from vision.game.events import Noticed, Role, ShoeStarted, Started
+from vision.game.events import CutCardOut, Noticed, Role, ShoeStarted, Started
 
 COUPS = 40
 FEW = 12  # where it does not matter how many: a log so long is read in a moment
@@ -346,6 +347,24 @@ def test_coups_are_grouped_by_dealer_deck_hour_and_light(tmp_path: Path) -> None
         "hour": {"22 h UTC": 4, "23 h UTC": 1}, "light": {"good": 2, "poor": 3},
         "shoe": {"s1": 4, "s2": 1},
     }  # fmt: skip
+
+
+def test_cut_card_ignored_for_a_shoe_is_matched_in_each_of_its_coups(tmp_path: Path) -> None:
+    """It is one alert with a count; whoever keys a later coup behind it agrees with the reader."""
+    recorder = recorder_of(tmp_path)
+    with recorder.store:
+        shoe = Shoe(recorder, seed=1, fault_every=99)  # type: ignore[arg-type]
+        shoe.deal()
+        shoe._play.then(CutCardOut(shoe._play.at))
+        for _ in range(5):
+            shoe.deal()
+    book = LogBook(tmp_path / "table.sqlite")
+    book.renew()
+    assert recorder.session.table.shoe.last_coup == 3
+    for number, outcome in ((2, "missed"), (4, "right"), (5, "right"), (6, "right")):
+        coup, said = book.coups[f"s1/{number}"], recorder.results[f"s1/{number}"]
+        dealt = Dealt(said.punto.cards, said.banco.cards, ("CUT_IGNORED",))
+        assert judge(coup, (dealt,)).incidents[outcome] == 1, number
 
 
 @pytest.mark.parametrize("more", [["--share", "2"], ["--coups", "-1"]])

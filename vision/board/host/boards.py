@@ -62,7 +62,7 @@ Only = Callable[[LoginPages, Records], list[Route]]
 
 
 # What a table's boards are told of their settings.
-SHOWN = {"language", "view", "names", "ground", "sound", "marks", "logo"}
+SHOWN = {"language", "view", "names", "ground", "sound", "marks"}
 
 
 def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
@@ -103,6 +103,7 @@ def _table(config: TableConfig) -> dict[str, Any]:
     return {
         "title": config.board.title,
         **config.board.model_dump(include=SHOWN),
+        "logo": bool(config.board.logo),  # served as one; where it lies is nobody's business
         # As in the reader's `status`: limits of other rules are not shown.
         "profile": f"{profile.name} sha256:{rules_hash(profile)}",
         "offers": [_offer(offer, config.wagers) for offer in profile.betting.offers],

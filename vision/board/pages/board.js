@@ -1,9 +1,10 @@
 // The results board: shows the state of the table, and warns when it cannot be trusted.
 
 import { cardFace } from "/cards.js";
+import { dress, limits, outcome, setting } from "/house.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { askedMark, beadPlate, bigRoad, derivedRoad } from "/roads.js";
-import { callSides, named, speak, speakAsBoards, spoken, translated, wanted, word } from "/words.js";
+import { named, speak, speakAsBoards, spoken, translated, wanted, word } from "/words.js";
 
 const SIDES = ["punto", "banco"];
 const DERIVED = ["big_eye_boy", "small_road", "cockroach_pig"];
@@ -12,11 +13,9 @@ const LAYOUTS = {
   tall: { bead: 20, big: 28, derived: { big_eye_boy: 15, small_road: 15, cockroach_pig: 15 } },
 };
 
-const ASKED = new URLSearchParams(location.search);
-// What the address asks for, or else the table's settings.
-const setting = (table, key) => ASKED.get(key) ?? table?.house[key] ?? "";
 const isOn = (table, key) => ["1", "true"].includes(String(setting(table, key)));
 
+let dressed = ""; // in which language
 let name = decodeURIComponent(location.pathname.match(/^\/table\/([^/]+)$/)?.[1] ?? "");
 
 function render(live) {
@@ -30,7 +29,11 @@ function render(live) {
     speak(language).then(() => live.plan());
     return;
   }
-  if (dressed !== language) dress(table, language);
+  if (dressed !== language) {
+    dressed = language;
+    dress(table);
+    document.body.dataset.view = setting(table, "view") || "result";
+  }
   const coup = currentCoup(table);
   renderHead(table, coup);
   for (const side of SIDES) renderHand(side, coup);
@@ -42,22 +45,10 @@ function render(live) {
   ring(table);
 }
 
-// The view, names, colours and logo of the house; once for each language.
-let dressed = "";
-function dress(table, language) {
-  dressed = language;
-  callSides(setting(table, "names"));
-  document.body.dataset.view = setting(table, "view") || "result";
-  if (table.house.ground) document.documentElement.style.setProperty("--ground", table.house.ground);
-  const logo = table.house.logo ? [make("img")] : [];
-  for (const image of logo) Object.assign(image, { src: "/house-logo", alt: "" });
-  $("logo").replaceChildren(...logo);
-}
-
 // A shoe is named by the moment at which it began; people call it by the hour and minute of that.
 const shortShoe = (shoe) => shoe?.match(/^\d{8}-(\d{4})\d{2}$/)?.[1] ?? shoe;
 
-// Two short tones for a new result, where the house wants them.
+// Two short tones for a new result, where the house wants them; none for the first that the page hears of, which may be old.
 let rung = null;
 function ring(table) {
   const coup = table.result?.winner ? `${table.result.shoe} ${table.result.coup}` : rung;
@@ -75,7 +66,7 @@ function ring(table) {
     }
     setTimeout(() => audio.close(), 1000);
   }
-  rung = coup ?? "";
+  rung = coup;
 }
 
 function renderHead(table, { live, result }) {
@@ -138,12 +129,6 @@ function renderVerdict({ live, result }) {
   }
   if (box.className !== kind) box.className = kind;
   renderOnce($("detail"), JSON.stringify(details), () => details.map(([style, text]) => make("li", style, text)));
-}
-
-function outcome(result) {
-  if (result.state === "void" || !result.winner) return word(result.state === "void" ? "void" : "held");
-  if (result.winner === "egalite") return word("ties", { points: result.egalite_points });
-  return word("wins", { side: word(`side.${result.winner}`) });
 }
 
 function marks(result) {
@@ -244,12 +229,6 @@ function egaliteList(offers) {
     list.append(item);
   }
   return list;
-}
-
-// A limit that nobody set is not shown.
-function limits({ minimum, maximum }, currency) {
-  const which = minimum && maximum ? "odds.to" : minimum ? "odds.from" : maximum ? "odds.up_to" : "";
-  return which && `${word(which, { low: minimum, high: maximum })} ${currency}`.trim();
 }
 
 // The coup before the running one, and the last correction of an earlier coup.

@@ -1,11 +1,11 @@
 // All tables of a house for its guests: limits, roads, last result; each leads to its board.
 
+import { dress, limits, outcome } from "/house.js";
 import { $, Live, make, renderOnce, titleOf } from "/live.js";
 import { bigRoad } from "/roads.js";
-import { callSides, speak, speakAsBoards, spoken, wanted, word } from "/words.js";
+import { speak, speakAsBoards, spoken, wanted, word } from "/words.js";
 
 const COLUMNS = 24; // of the big road, the newest; fewer where it is shorter
-const ASKED = new URLSearchParams(location.search);
 
 let dressed = "";
 
@@ -16,7 +16,7 @@ function render(live) {
     speak(language).then(() => live.plan());
     return;
   }
-  if (dressed !== language) callSides(ASKED.get("names") ?? tables[0][1].house.names);
+  if (dressed !== language) dress(tables[0][1]);
   dressed = language;
   // As many columns as make tiles about as wide as high, so that all of them are on the screen.
   const across = Math.max(1, Math.min(tables.length, Math.round(Math.sqrt((tables.length * innerWidth) / innerHeight / 1.6))));
@@ -37,13 +37,12 @@ function tile(name) {
 
 function fill(box, name, table, trouble) {
   const { result, roads } = table;
-  const last = !result ? "" : result.state === "void" || !result.winner ? word(result.state === "void" ? "void" : "held")
-    : result.winner === "egalite" ? word("ties", { points: result.egalite_points }) : word("wins", { side: word(`side.${result.winner}`) });
+  const last = result ? outcome(result) : "";
   const score = result?.winner ? `${result.punto?.points ?? "–"}–${result.banco?.points ?? "–"}` : "";
   box.classList.toggle("away", trouble !== null);
   renderOnce(box, JSON.stringify([spoken(), trouble?.[0], last, score, roads]), () => {
     const head = make("p", "head");
-    head.append(make("b", "", titleOf(table, name)), make("span", "limits", limits(table)));
+    head.append(make("b", "", titleOf(table, name)), make("span", "limits", limitsOf(table)));
     const road = make("div", "road");
     road.append(bigRoad(roads?.big_road ?? [], { rows: roads?.rows ?? 6, columns: COLUMNS, leadingTies: roads?.leading_ties ?? 0 }));
     const foot = make("p", "foot");
@@ -53,11 +52,9 @@ function fill(box, name, table, trouble) {
 }
 
 // Of the even chances; nothing where the house has set none.
-function limits({ house, status }) {
+function limitsOf({ house, status }) {
   const offer = house.offers?.find(({ bet }) => bet === "punto");
-  if (!offer || (status?.profile && status.profile !== house.profile)) return "";
-  const which = offer.minimum && offer.maximum ? "odds.to" : offer.minimum ? "odds.from" : offer.maximum ? "odds.up_to" : "";
-  return which && `${word(which, { low: offer.minimum, high: offer.maximum })} ${house.currency ?? ""}`.trim();
+  return offer && (!status?.profile || status.profile === house.profile) ? limits(offer, house.currency) : "";
 }
 
 async function begin() {

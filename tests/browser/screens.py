@@ -78,7 +78,7 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
         ]
         editors = {"1": TableEditor(configs[0], table, live_drawing, live_measuring())}
         boards = closing.enter_context(
-            Boards(configs, address_of(configs[0]), editors, reports_of(address))
+            Boards(configs, address_of(configs[0]), editors, reports_of(archive))
         )
         readers = [Reader(broker.port, name, users) for name in ("1", "2")]
         for reader in readers:

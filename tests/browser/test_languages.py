@@ -71,10 +71,12 @@ def house(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[d
     with EmbeddedBroker(0, 0) as broker:
         config = with_desk(table_config(broker.port), users, key)
         board = config.board.model_copy(update={"language": "zh"})
-        archive = config.archive.model_copy(update={"address": address})
+        rota = folder / "rota.csv"  # of nobody: all that is asked by shift is outside of it
+        rota.write_text("from,until,table,shift\n", "utf-8")
+        archive = config.archive.model_copy(update={"address": address, "rota": str(rota)})
         config = config.model_copy(update={"board": board, "archive": archive})
         reader = Reader(broker.port, "7", users)
-        with Boards([config], address_of(config), reports=reports_of(address)) as boards:
+        with Boards([config], address_of(config), reports=reports_of(archive)) as boards:
             wait_for(lambda: boards.feed.connected)
             play = faulty(at=now_ms()).clear(5).coup("P1:9c B1:3s P2:Kd B2:4h")
             reader.play(play.events)

@@ -22,7 +22,7 @@ from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
 from vision.commands import reports_of
-from vision.config.table import TableConfig
+from vision.config.table import ArchiveSection, TableConfig
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Writer
 from vision.game.coup.fault_table import KINDS
@@ -102,7 +102,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Boards, Ta
     users, key = house_of_people(folder)
     with Mosquitto(folder) as broker:
         configs = [configured(broker.port, str(n), users, key, address) for n in range(1, 101)]
-        with Boards(configs, address_of(configs[0]), reports=reports_of(address)) as boards:
+        with Boards(
+            configs, address_of(configs[0]), reports=reports_of(ArchiveSection(address=address))
+        ) as boards:
             wait_for(lambda: boards.feed.connected)
             tables = Tables(broker.port)
             yield boards, tables

@@ -19,6 +19,7 @@ from vision.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from vision.board.desk.pages import Reports
+    from vision.config.table import ArchiveSection
 
 AddArguments = Callable[[ArgumentParser], None]
 Run = Callable[[Namespace], int | None]  # the exit code; 0 where it returns none
@@ -107,15 +108,15 @@ def needs_floor(what: str) -> Iterator[None]:
         ) from error
 
 
-def reports_of(address: str) -> Reports:
-    """Return what can be asked of the archive at an address, and what asks it; nothing without one.
+def reports_of(archive: ArchiveSection) -> Reports:
+    """Return what can be asked of the house's archive, and what asks it; nothing without one.
 
     The archive is opened by the first question, so that a board starts without it.
     ConfigurationError when the libraries of an archive are not installed.
     """
     from vision.board.desk.pages import NO_REPORTS  # noqa: PLC0415
 
-    if not address:
+    if not archive.address:
         return NO_REPORTS
     with needs_floor("[archive] address"):
         from vision.floor.archive.database import open_archive  # noqa: PLC0415
@@ -126,7 +127,10 @@ def reports_of(address: str) -> Reports:
     def answer(kind: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
         with mutex:
             if not opened:
-                opened.append(open_archive(address))
-        return ask(opened[0], kind, asked_of(asked)).json()
+                opened.append(open_archive(archive.address))
+        return ask(opened[0], kind, asked_of(asked, archive.rota)).json()
 
-    return {kind: groups for kind, (_, groups) in QUESTIONS.items()}, answer
+    return {
+        kind: tuple(way for way in ways if way != "shift" or archive.rota)
+        for kind, (_, ways) in QUESTIONS.items()
+    }, answer

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
         config.table: TableEditor(config, path, live_drawing, live_measuring())
         for path, config in configs.items()
     }
-    with Boards(tables, address, editors, reports_of(first.archive.address)) as boards:
+    with Boards(tables, address, editors, reports_of(first.archive)) as boards:
         print(f"board: {boards.server.url}", flush=True)
         said = None
         while True:

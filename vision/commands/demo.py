@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> None:
         config = with_broker(config, broker.port, broker.websocket_port)
         config, no_reports = _with_archive(config, folder, opened)
         editor = TableEditor(config, file, live_drawing, live_measuring())
-        reports = reports_of(config.archive.address)
+        reports = reports_of(config.archive)
         url = serve_boards(config, editor, opened, reports).server.url
         _greet(config, url, password, no_reports)
         with suppress(KeyboardInterrupt) if goes_on else ExitStack():
@@ -139,8 +139,9 @@ def _broker(config: TableConfig, opened: ExitStack) -> EmbeddedBroker:
 def _with_archive(config: TableConfig, folder: Path, opened: ExitStack) -> tuple[TableConfig, str]:
     """Archive the run in a file of SQLite, so that there are reports; or say why there are none."""
     address = f"sqlite:///{folder / 'archive.sqlite'}"
+    archive = config.archive.model_copy(update={"address": address})
     try:
-        reports_of(address)
+        reports_of(archive)
         from vision.floor.archive.database import open_archive  # noqa: PLC0415
         from vision.floor.archive.logs import Folder  # noqa: PLC0415
         from vision.floor.archive.writer import Writer  # noqa: PLC0415
@@ -158,7 +159,6 @@ def _with_archive(config: TableConfig, folder: Path, opened: ExitStack) -> tuple
     thread.start()
     opened.callback(thread.join, WAIT_S)
     opened.callback(over.set)
-    archive = config.archive.model_copy(update={"address": address})
     return config.model_copy(update={"archive": archive}), ""
 
 

@@ -22,7 +22,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import csv_text
 from vision.floor.archive.database import ARCHIVE_HELP, open_named, prune
 from vision.floor.archive.logs import Folder, Following, verify
-from vision.floor.archive.questions import ask, asked_of
+from vision.floor.archive.questions import QUESTIONS, ask, asked_of
 from vision.floor.archive.writer import Writer
 from vision.floor.reread.again import read_all, recordings, summary, write_report
 from vision.storage.log_reader import read_log
@@ -148,24 +148,16 @@ def _prune(args: argparse.Namespace) -> None:
     print(f"archive: {shown}")
 
 
-KINDS = {
-    "misdeals": "mis-deals by kind, table or hour, per thousand coups",
-    "false_alerts": "alerts closed as the reader's error, an hour of play, by kind, table or hour",
-    "remedies": "time from alert to remedy, by kind or table",
-    "reads": "reads declined and corrected, by table, deck or day",
-    "pace": "coups an hour, by table or hour",
-    "odds": "results against the exact odds, by table or all",
-    "downtime": "time that readers were away or blind, by table",
-}
-
-
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    kinds = "; ".join(f"{name}: {words}" for name, words in KINDS.items())
-    parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=kinds)
+    kinds = "; ".join(
+        " by ".join(filter(None, (kind, ", ".join(ways)))) for kind, (_, ways) in QUESTIONS.items()
+    )
+    parser.add_argument("kind", choices=tuple(QUESTIONS), metavar="KIND", help=kinds)
     parser.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
-    ways = ("kind", "table", "dealer", "hour", "deck", "day", "all")
-    parser.add_argument("--by", choices=ways, default="", help="what the rows are of")
+    parser.add_argument("--rota", default="", metavar="F", help="who deals when, for --by shift")
+    ways = dict.fromkeys(way for _, ways in QUESTIONS.values() for way in ways)
+    parser.add_argument("--by", choices=tuple(ways), default="", help="what the rows are of")
     parser.add_argument("--table", default="", metavar="T", help="of one table only")
     parser.add_argument("--since", default="", metavar="DAY", help="from that day on (UTC)")
     parser.add_argument("--until", default="", metavar="DAY", help="to the end of the day before")
@@ -176,7 +168,7 @@ def report(args: argparse.Namespace) -> None:
     """Ask and print; ConfigurationError or OutsideError."""
     engine, _ = open_named(args.archive)
     fields = {name: getattr(args, name) for name in ("by", "table", "since", "until")}
-    answer = ask(engine, args.kind, asked_of(fields))
+    answer = ask(engine, args.kind, asked_of(fields, args.rota))
     if args.format == "json":
         print(json.dumps(answer.json(), indent=1))
         return

@@ -404,11 +404,11 @@ class DeskSection(AccountSection):
 class ArchiveSection(Section):
     """The house's archive of record, for `shoe-reader floor archive` and the reports at the desk.
 
-    `address` is an SQL address or a file of SQLite; empty: the desk has no reports. What is older
-    than `keep_days` is deleted (0: never).
+    `address`: SQL, or a file of SQLite; "": no reports. `rota`: who deals. `keep_days`: 0 for ever.
     """
 
     address: str = ""
+    rota: PathText = ""
     keep_days: int = Field(default=0, ge=0, le=36_500)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +16,10 @@ from tests.floor.archive.month import BAD_TABLE, WORN_TABLE, PlayedTable
 from tests.floor.archive.postgres import FOLDERS, Postgres
 from tests.floor.archive.wrong_shoe import LOOKS, MOST_COUPS, coups_until_alarm
 from vision.cli import main
-from vision.commands.floor import KINDS
 from vision.errors import ConfigurationError
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of, fit, rate
+from vision.floor.archive.rota import read_rota
 from vision.floor.archive.writer import Received, Writer
 from vision.game.cards import RANK_LETTERS
 from vision.game.coup.fault_table import KINDS as FAULTS
@@ -181,10 +183,74 @@ def test_postgresql_answers_the_same(engine: Engine) -> None:
         other.dispose()
 
 
-def test_dealers_are_not_known_and_it_is_said(engine: Engine) -> None:
-    """What the contract does not say is not made up."""
-    with pytest.raises(ConfigurationError, match="the contract does not say who deals"):
-        ask(engine, "misdeals", Asked("dealer"))
+def test_false_alerts_by_shift_are_those_of_the_houses_rota(
+    engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two dealers take turns of 40 minutes at a table; of the others the rota knows nothing."""
+    raised = [alert for alert in contents("alert") if alert["table"] == "1"]
+    first, last = (
+        unix_ms(pick(one["at"] for one in contents("coup/result"))) for pick in (min, max)
+    )
+    turns = list(range(first - first % 3_600_000, last + 3_600_000, 40 * 60_000))
+    lines = [
+        f"{text_of_ms(turn)},{text_of_ms(turn + 40 * 60_000)},1,{'AB'[number % 2]}"
+        for number, turn in enumerate(turns)
+    ]
+    rota = tmp_path / "rota.csv"
+    rota.write_text("\n".join(["from,until,table,shift", *lines]), "utf-8")
+    asked = asked_of({"by": "shift"}, str(rota))
+    found = {row["shift"]: row for row in ask(engine, "false_alerts", asked).json()["rows"]}
+    whose = [(unix_ms(alert["raised_at"]) - turns[0]) // (40 * 60_000) % 2 for alert in raised]
+    assert [found[name]["closed"] for name in "AB"] == [whose.count(0), whose.count(1)]
+    tables = {row["table"]: row for row in rows(engine, "false_alerts", by="table")}
+    for name in ("closed", "false"):
+        assert sum(row[name] for row in found.values()) == sum(t[name] for t in tables.values())
+    assert found["not in the rota"]["closed"] == sum(
+        tables[t]["closed"] for t in tables if t != "1"
+    )
+    assert found["A"]["hours"] + found["B"]["hours"] == pytest.approx(tables["1"]["hours"], abs=0.1)
+    assert found["A"]["low"] <= found["A"]["an_hour"] <= found["A"]["high"]
+    where = ["--archive", str(engine.url.database), "--by", "shift"]
+    assert main(["floor", "report", "false_alerts", *where, "--rota", str(rota)]) == 0
+    assert "False alerts by shift, an hour of play" in capsys.readouterr().out
+    assert main(["floor", "report", "false_alerts", *where]) == 2
+    assert "in [archive] rota or with --rota" in capsys.readouterr().err
+
+
+def text_of_ms(at: int) -> str:
+    """Return a moment as a rota has it."""
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("von;bis\n", "line 1: write from,until,table,shift, in the first line"),
+        ("from,until,table,shift\n2026-03-01T08:00,soon,1,A\n", "line 2: until soon: not a date"),
+        ("from,until,table,shift\n2026-03-01,2026-02-01,1,A\n", "line 2: a turn ends within 24 h"),
+        ("from,until,table,shift\n2026-03-01,2027-03-01,1,A\n", "within 24 h of its"),
+        (
+            "from,until,table,shift\n2026-03-01T08:00,2026-03-01T09:00\n",
+            "line 2: write from,until,table,shift",
+        ),
+        (
+            "from,until,table,shift\n2026-03-01T08:00,2026-03-01T09:00,,\n",
+            "line 2: write from,until,table,shift",
+        ),
+    ],
+)
+def test_rota_that_is_none_is_refused_with_its_line(tmp_path: Path, text: str, words: str) -> None:
+    """Whoever wrote it can mend it."""
+    rota = tmp_path / "rota.csv"
+    rota.write_text(text, "utf-8")
+    with pytest.raises(ConfigurationError, match=words):
+        read_rota(str(rota))
+    with pytest.raises(ConfigurationError, match="is no file"):
+        read_rota(str(tmp_path / "none.csv"))
+
+
+def test_questions_that_make_no_sense_are_refused(engine: Engine) -> None:
+    """With the ways that there are."""
     with pytest.raises(
         ConfigurationError, match="pace cannot be asked by deck; ask by table, hour"
     ):
@@ -211,8 +277,7 @@ def test_fit_has_the_published_probability() -> None:
 def test_report_prints_text_csv_and_json(
     engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command prints what the question answers; each kind of question has its words."""
-    assert tuple(KINDS) == tuple(QUESTIONS)
+    """The command prints what the question answers."""
     where = ["--archive", str(engine.url.database)]
     assert main(["floor", "report", "misdeals", "--by", "table", *where]) == 0
     assert (
@@ -223,8 +288,6 @@ def test_report_prints_text_csv_and_json(
     assert capsys.readouterr().out.startswith("table,coups,hours,coups_an_hour,p10,p90\r\n1,")
     assert main(["floor", "report", "odds", "--format", "json", *where]) == 0
     assert json.loads(capsys.readouterr().out)["columns"][0] == "table"
-    assert main(["floor", "report", "misdeals", "--by", "dealer", *where]) == 2
-    assert "no order ties a dealer to one" in capsys.readouterr().err
     assert main(["floor", "report", "pace", "--since", "soon", *where]) == 2
     assert "write one as 2026-03-31" in capsys.readouterr().err
 

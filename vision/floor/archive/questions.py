@@ -21,6 +21,7 @@ from vision.config.profiles import load_profile
 from vision.errors import ConfigurationError
 from vision.floor.archive import tables
 from vision.floor.archive.database import explained
+from vision.floor.archive.rota import HOUR_MS, Rota, moment, read_rota
 from vision.game.cards import RANK_LETTERS
 from vision.game.coup.fault_table import KINDS
 from vision.game.odds import count, full_shoe
@@ -74,7 +75,6 @@ def middle(values: Sequence[float], share: float) -> float | None:
     return ordered[place] if ordered else None
 
 
-HOUR_MS = 3_600_000  # milliseconds of an hour
 DAY_HOURS = 24  # hours of a day, UTC
 DECK_DIGITS = 12  # of the hash of a deck that are shown: enough to tell a house's decks apart
 WINNERS = ("punto", "banco", "egalite")
@@ -95,23 +95,17 @@ class Asked:
     since: int = 0
     until: int = EVER
     table: str = ""
+    rota: Rota = field(default_factory=dict)  # of the house, for what is asked by shift
 
 
-def asked_of(fields: Mapping[str, str]) -> Asked:
+def asked_of(fields: Mapping[str, str], rota: str = "") -> Asked:
     """Return a question from texts: by, table, since, until; ConfigurationError.
 
-    A day, or a moment in ISO 8601; UTC where it says no other.
+    A day, or a moment in ISO 8601; UTC where it says no other. `rota` is the file of the house's.
     """
-    moments = {name: _moment(name, fields[name]) for name in ("since", "until") if fields.get(name)}
-    return Asked(fields.get("by", ""), table=fields.get("table", ""), **moments)
-
-
-def _moment(name: str, text: str) -> int:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{name} {text}: not a date; write one as 2026-03-31") from error
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    moments = {name: moment(name, fields[name]) for name in ("since", "until") if fields.get(name)}
+    turns = read_rota(rota) if fields.get("by") == "shift" else {}
+    return Asked(fields.get("by", ""), table=fields.get("table", ""), rota=turns, **moments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +133,6 @@ Question = Callable[[Connection, Asked], Answer]
 def ask(engine: Engine, kind: str, asked: Asked) -> Answer:
     """Answer a question; ConfigurationError for one that makes no sense, OutsideError."""
     question, groups = QUESTIONS[kind]
-    if asked.by == "dealer":
-        raise ConfigurationError(
-            "the contract does not say who deals (people log in to a desk for all of its tables, "
-            "and no order ties a dealer to one); ask by table and hour, and hold that against the "
-            "house's rota"
-        )
     if asked.by and asked.by not in groups:
         ways = ", ".join(groups) or "nothing"
         raise ConfigurationError(f"{kind} cannot be asked by {asked.by}; ask by {ways}")
@@ -201,16 +189,19 @@ OF_DEALING = tuple(
 
 def false_alerts(connection: Connection, asked: Asked) -> Answer:
     """Return how many alerts people closed as the reader's error, an hour of play."""
-    keys = {"kind": "code", "table": "table_name"}
-    found = _rows(connection, "closed", asked, keys.get(asked.by, HOUR.format("raised_at")))
-    played: Counter[Any] = Counter()
-    for table, hour, _ in _rows(connection, "pace", asked):
-        played[{"kind": "all", "table": table}.get(asked.by, hour % DAY_HOURS)] += 1
+    played: dict[Any, float] = defaultdict(int)
+    if asked.by == "shift":
+        found = _of_shifts(connection, asked, played)
+    else:
+        keys = {"kind": "code", "table": "table_name"}
+        found = _rows(connection, "closed", asked, keys.get(asked.by, HOUR.format("raised_at")))
+        for table, hour, _ in _rows(connection, "pace", asked):
+            played[{"kind": "all", "table": table}.get(asked.by, hour % DAY_HOURS)] += 1
     rows = []
     for key, closed, false in found:
         hours = played["all" if asked.by == "kind" else key]
         shares = (round(n / hours, 3) if hours else None for n in (false, *poisson(int(false))))
-        rows.append((_label(key, asked.by), closed, int(false), hours, *shares))
+        rows.append((_label(key, asked.by), closed, int(false), round(hours, 2), *shares))
     columns = (asked.by, "closed", "false", "hours", "an_hour", "low", "high")
     title = f"False alerts by {asked.by}, an hour of play"
     return Answer(title, columns, rows, [FALSE], (asked.by, "an_hour", "low", "high"))
@@ -218,9 +209,28 @@ def false_alerts(connection: Connection, asked: Asked) -> Answer:
 
 FALSE = (
     "false: closed as the reader's error; closed: with a category; hours: of the clock and table "
-    "in which a coup was dealt; who deals the messages do not say: ask by hour and hold it against "
-    "the rota"
+    "in which a coup was dealt, of a shift its part of them; shifts are those of the house's rota"
 )
+NO_SHIFT = "not in the rota"
+
+
+def _of_shifts(
+    connection: Connection, asked: Asked, played: dict[Any, float]
+) -> list[tuple[str, int, int]]:
+    """Return each shift's alerts that were closed and those that were false; put in its hours."""
+    closed, false = Counter[str](), Counter[str]()
+    for place, hour, _ in _rows(connection, "pace", asked):
+        for time, table, shift in asked.rota.get(hour, ()):
+            if table in ("", place):
+                end = min(time.stop, (hour + 1) * HOUR_MS)
+                played[shift] += (end - max(time.start, hour * HOUR_MS)) / HOUR_MS
+    for place, at, *counts in _rows(connection, "closed", asked, "table_name, raised_at"):
+        turns = asked.rota.get(at // HOUR_MS, ())
+        there = {shift for time, table, shift in turns if table in ("", place) and at in time}
+        for shift in there or {NO_SHIFT}:
+            closed[shift] += counts[0]
+            false[shift] += counts[1]
+    return [(shift, closed[shift], false[shift]) for shift in sorted({*closed, *played})]
 
 
 def _label(key: object, by: str) -> str:
@@ -423,7 +433,7 @@ STATES = ("online", "blind", "offline", "stopped")
 # Each question, and by what it can be asked, the usual one first.
 QUESTIONS: Mapping[str, tuple[Question, tuple[str, ...]]] = {
     "misdeals": (misdeals, ("kind", "table", "hour")),
-    "false_alerts": (false_alerts, ("kind", "table", "hour")),
+    "false_alerts": (false_alerts, ("kind", "table", "hour", "shift")),
     "remedies": (remedies, ("kind", "table")),
     "reads": (reads, ("table", "deck", "day")),
     "pace": (pace, ("table", "hour")),

@@ -12,7 +12,7 @@ GROUP BY 1
 SELECT {key}, count(*), sum(CASE WHEN category = 'reader' THEN 1 ELSE 0 END) FROM alert
 WHERE raised_at >= :since AND raised_at < :until AND (:table = '' OR table_name = :table)
   AND severity <> 'info' AND category IS NOT NULL
-GROUP BY 1 ORDER BY 1
+GROUP BY {key} ORDER BY {key}
 
 -- name: coups
 SELECT {key}, count(*) FROM coup

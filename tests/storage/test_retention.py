@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,20 @@ def test_damaged_message_is_never_given_out(tmp_path: Path) -> None:
             store.pending(0, 9)
         with pytest.raises(OutsideError, match="nothing more is said"):
             store.append([entry(out(0, 99), message(99))])
+
+
+def test_message_that_stood_while_others_went_is_no_gap_once_it_is_replaced(
+    tmp_path: Path,
+) -> None:
+    """An alert is closed after the messages of its days are gone: the audit finds no fault."""
+    play = Play().begin().coup("P1:4h B1:3d P2:4c B2:3c")
+    play.then(HoldResult(play.at, "Eva", Role.SURVEILLANCE, 1))
+    play.then(ShoeStarted(play.at, "s2"), ShoeStarted(play.at, "s3"))
+    later = play.at + 9 * DAY_MS
+    path = tmp_path / "t.sqlite"
+    with journal_of(path, 1, publish=False, messages_days=1) as journal:
+        journal.take([*play.events, TimePassed(later), ShoeStarted(later, "s4")])
+        journal.take([CloseAlert(later + 1, "Eva", Role.SURVEILLANCE, "a1")])
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT max(seq) > count(*) FROM message").fetchone() == (1,)
+    assert main(["audit", str(path)]) == 0

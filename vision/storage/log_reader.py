@@ -320,8 +320,8 @@ class Rows:
         condition = f"seq > {after}" if after else "true"
         self._waiting = _messages(path, "seq IN (SELECT seq FROM unsent)" if unsent else condition)
         self._row = next(self._waiting, None)
-        # These stay when the others of their time are deleted, oldest first: behind one that is not
-        # of them no row is missing.
+        # These stay when the others of their time are deleted, oldest first, and so did what stood
+        # then: behind one that is not of them, and was not retained, no row is missing.
         self._spared = {seq for (seq,) in _rows(path, f"{UNSENT} UNION {STANDING}")}
         self._is_dense = False
         self._last = -1
@@ -360,7 +360,7 @@ class Rows:
         if row != message:
             raise _changed(f"message {row.seq} on {row.topic} does not match the log")
         self.good += 1
-        self._is_dense = self._is_dense or row.seq not in self._spared
+        self._is_dense = self._is_dense or not (row.retain or row.seq in self._spared)
         self._row = next(self._waiting, None)
 
     def _skip(self, seq: int) -> None:

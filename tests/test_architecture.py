@@ -84,6 +84,7 @@ ROOMS = {
             "argon2",
             "cryptography",
             "cv2",
+            "itsdangerous",
             "numpy",
             "paho",
             "pydantic",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,7 +19,6 @@ from vision.access.users import load_users, save_users
 from vision.board.host.boards import Boards, address_of
 from vision.board.login.identity import TRIES_OF_NAME, Throttle
 from vision.board.login.passwords import PasswordBook, load_passwords, save_password
-from vision.board.login.sessions import Sessions
 from vision.board.rights import MAY_ORDER
 from vision.cli import main
 from vision.config.table import BoardSection
@@ -202,60 +200,6 @@ def test_wrong_passwords_have_to_wait(hall: Hall) -> None:
         answers = [client.post("login", json=wrong) for _ in range(6)]
     assert [one.status_code for one in answers] == [401] * 5 + [429]
     assert int(answers[-1].headers["retry-after"]) == round(TRIES_OF_NAME[1])
-
-
-def test_session_ends_by_age_and_by_idleness() -> None:
-    """A log-in lasts so long at most, and not beyond so long without anything done."""
-    now = [0.0]
-    sessions = Sessions(idle_s=60, length_s=100, clock=lambda: now[0])
-    token, _ = sessions.open("Bo", "dealer")
-    now[0] = 50
-    assert sessions.find(token)
-    now[0] = 99
-    assert sessions.find(token, touch=False)
-    now[0] = 100
-    assert sessions.find(token) is None
-    idle, _ = sessions.open("Bo", "dealer")
-    now[0] = 159
-    assert sessions.find(idle, touch=False)
-    now[0] = 160
-    assert sessions.find(idle) is None
-    assert sessions.find("guess") is None
-
-
-def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
-    tmp_path: Path,
-) -> None:
-    """Who is logged in stays so; what is kept is no token, and is believed only if private."""
-    path, now = tmp_path / "sessions.json", [1000.0]
-
-    def made() -> Sessions:
-        return Sessions(idle_s=60, length_s=100, path=path, clock=lambda: now[0])
-
-    before = made()
-    token, session = before.open("Bo", "dealer")
-    left, _ = before.open("Cy", "surveillance")
-    before.end(left)
-    assert token not in path.read_text("utf-8")
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert made().find(token) == session
-    assert made().find(left) is None
-    assert made().find(next(iter(json.loads(path.read_bytes())))) is None
-    now[0] = 900.0
-    assert made().find(token) is None
-    now[0] = 1000.0
-    path.chmod(0o666)
-    assert made().find(token) is None
-    path.write_text("[1]", "utf-8")
-    path.chmod(0o600)
-    assert made().find(token) is None
-
-
-def test_sessions_of_one_person_are_few() -> None:
-    """The oldest of too many log-ins ends."""
-    sessions = Sessions(idle_s=60, length_s=100)
-    tokens = [sessions.open("Bo", "dealer")[0] for _ in range(6)]
-    assert [sessions.find(token) is not None for token in tokens] == [False] + [True] * 5
 
 
 def test_throttle_forgets_after_its_time() -> None:

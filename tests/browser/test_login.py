@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import table_config
 from vision.board.host.boards import Boards, address_of
-from vision.board.login.passwords import change_account, enrolled
+from vision.board.login.passwords import change_account
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.browser
@@ -22,7 +23,7 @@ def test_log_in_asks_for_the_code_and_opens_the_desk(chromium: Any, tmp_path: Pa
     """The code is asked for once the password was right; a wrong one is told; a right one opens."""
     users, key = house_of_people(tmp_path)
     secret = pyotp.random_base32()
-    change_account(tmp_path / "passwords.json", "Ann", lambda old: enrolled(old, secret, ()))
+    change_account(tmp_path / "passwords.json", "Ann", lambda old: replace(old, secret=secret))
     with EmbeddedBroker(0, 0) as broker:
         config = with_desk(table_config(broker.port), users, key)
         with Boards([config], address_of(config)) as boards:

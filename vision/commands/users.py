@@ -23,14 +23,10 @@ from vision.board.login.passwords import (
     PasswordEntry,
     address_of,
     change_account,
-    drop_password,
-    enrolled,
     load_passwords,
-    new_recovery_codes,
     save_password,
     step_of,
 )
-from vision.board.login.sessions import end_sessions, kept_sessions
 from vision.clock import now_ms
 from vision.commands import Run, actions_of
 from vision.errors import ConfigurationError
@@ -55,9 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if run is not _add:
             words = "their file (passwords.json beside the users)"
             add("--passwords", type=Path, metavar="F", help=words)
-        if run in (_sessions, _log_out):
-            words = "[desk] folder (that of the passwords)"
-            add("--folder", type=Path, metavar="D", help=words)
         return declared
 
     words = "add a user; the file is made if there is none"
@@ -75,9 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = "set up the codes of a telephone (TOTP), which log-ins then ask for"
     second = declare("second-factor", _second_factor, words, "whose; they must have a password")
     second.add_argument("--remove", action="store_true", help="take it away")
-    declare("unlock", _unlock, "unlock a name that was locked after wrong passwords", "who")
     declare("list", _list, "list the users, their roles, and how they log in")
-    declare("sessions", _sessions, "list who is logged in, since when and from where")
     declare("log-out", _log_out, "end the sessions of somebody, or of everybody",
             "who; everybody without a name", "?")  # fmt: skip
     declare("remove", _remove, "remove a user, at once on running readers", "who")
@@ -132,30 +123,19 @@ def _list(args: argparse.Namespace) -> None:
         print(f"{name} {how} {', '.join(user.roles)}{through}{log_in}")
 
 
-def _sessions(args: argparse.Namespace) -> None:
-    for session in kept_sessions(_folder(args)):
-        begun, seen = _moment(session.begun_s), _moment(session.seen_s)
-        where = session.address or "unknown"
-        print(f"{session.name} as {session.role} since {begun}, last seen {seen}, from {where}")
-
-
 def _log_out(args: argparse.Namespace) -> None:
-    ended = end_sessions(_folder(args), args.name)
-    print(f"{ended} {'session' if ended == 1 else 'sessions'} ended")
-
-
-def _unlock(args: argparse.Namespace) -> None:
-    _check_password(args)
     path, now = _passwords(args), now_ms()
-    change_account(path, args.name, lambda account: replace(account, unlocked=now))
-    print(f"{path}: {args.name} may try again")
+    names = [args.name] if args.name else [*load_users(args.file).users]
+    for name in names:
+        change_account(path, name, lambda account: replace(account, ended=now))
+    print(f"{path}: the sessions of {args.name or 'everybody'} have ended")
 
 
 def _second_factor(args: argparse.Namespace) -> None:
     _check_password(args)
     path = _passwords(args)
     if args.remove:
-        change_account(path, args.name, lambda account: enrolled(account, "", ()))
+        change_account(path, args.name, lambda account: replace(account, secret=""))
         print(f"{path}: {args.name} has no second factor any more")
         return
     secret = pyotp.random_base32()
@@ -169,11 +149,8 @@ def _second_factor(args: argparse.Namespace) -> None:
             "the code is wrong or has expired; compare the clocks of the telephone and of this "
             "machine, and try again; nothing was changed"
         )
-    codes = new_recovery_codes()
-    change_account(path, args.name, lambda account: enrolled(account, secret, codes))
-    print(f"{path}: {args.name} has a second factor. In place of a lost telephone, each once:")
-    for recovery in codes:
-        print(f"  {recovery}")
+    change_account(path, args.name, lambda account: replace(account, secret=secret))
+    print(f"{path}: {args.name} has a second factor; --remove takes that of a lost telephone away")
 
 
 def _check_password(args: argparse.Namespace) -> None:
@@ -201,11 +178,6 @@ def _password(args: argparse.Namespace) -> None:
     print(f"{path}: {args.name} has a new password; sessions of the old one have ended")
 
 
-def _folder(args: argparse.Namespace) -> Path:
-    given: Path | None = args.folder
-    return given or _passwords(args).parent
-
-
 def _moment(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
@@ -223,5 +195,6 @@ def _accounts(args: argparse.Namespace) -> dict[str, PasswordEntry]:
 def _remove(args: argparse.Namespace) -> None:
     with locked(args.file):
         save_users(args.file, load_users(args.file).without(args.name))
-    drop_password(_passwords(args), args.name)
+    if _passwords(args).exists():
+        change_account(_passwords(args), args.name, lambda _: None)
     print(f"{args.file}: {args.name} is removed")

@@ -386,17 +386,17 @@ class DeskSection(AccountSection):
     """The pages for people who log in; without a `key` they are not served.
 
     `key` signs the orders that the desk gives on behalf of people, who are those of [orders] users.
-    An empty `passwords` means passwords.json beside the users file. Who is logged in, and what is
-    still to be recorded, is kept in `folder`, by default that of the passwords. People of the roles
-    in `second_factor` need a code of their telephone too; a password is good for `password_days`
-    (0: for ever).
+    An empty `passwords` means passwords.json beside the users file, whose folder is that of what is
+    still to be recorded too. People of the roles in `second_factor` need a code of their telephone.
+    With an `identity_header` a proxy at `identity_from` says who somebody is: no password is taken.
     """
 
     key: PathText = ""
     passwords: PathText = ""
     folder: PathText = ""
     second_factor: tuple[Literal["dealer", "inspector", "surveillance", "engineer"], ...] = ()
-    password_days: int = Field(default=0, ge=0, le=3650)
+    identity_header: str = Field(default="", pattern="^[A-Za-z0-9-]*$")
+    identity_from: IpText = "127.0.0.1"
     session_h: float = Field(default=12.0, gt=0, le=24)
     idle_min: float = Field(default=60.0, gt=0, le=1440)
 

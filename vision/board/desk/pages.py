@@ -114,7 +114,7 @@ class DeskPages:
         async def events(request: Request, session: Session) -> Response:
             # An open page is no sign of its person: it does not keep the session from ending.
             def open_still() -> bool:
-                return not stopping() and self._login.session(request, touch=False) is session
+                return not stopping() and self._login.session(request, touch=False) == session
 
             hears = partial(may_hear, session.role)
             return stream(request, self._feed, facts, open_still, hears)

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Route
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from vision.access.users import load_credential
 from vision.audit.export import Part, Sources, write_archive
@@ -27,9 +28,9 @@ from vision.board.desk.setup import SetupPages
 from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed, Recorder
 from vision.board.login.identity import Devices, Identities
-from vision.board.login.pages import LoginPages
+from vision.board.login.pages import LoginPages, believed_from
 from vision.board.login.passwords import PasswordBook, SecondFactors
-from vision.board.login.sessions import Session, Sessions, sessions_path
+from vision.board.login.sessions import Session, Sessions
 from vision.board.orders import Orders, Records
 from vision.board.rights import DESK_TOPICS, desk_part
 from vision.board.server import BoardServer
@@ -167,8 +168,13 @@ class Boards:
         self.app = Starlette(
             routes=[*routes, *asset_routes(first.board)], exception_handlers=HANDLERS
         )
-        app = TrustedHostMiddleware(self.app, _names_of(address), www_redirect=False)
-        self.server = BoardServer(with_safe_headers(app, tls=address.is_private), address)
+        named = TrustedHostMiddleware(self.app, _names_of(address), www_redirect=False)
+        app: Any = with_safe_headers(named, tls=address.is_private)
+        if address.proxies:
+            app = ProxyHeadersMiddleware(app, list(address.proxies))
+        if first.desk.identity_header:  # by who is really at the other end
+            app = believed_from(app, first.desk.identity_header, first.desk.identity_from)
+        self.server = BoardServer(app, address)
 
     def __enter__(self) -> Self:
         self.server.start()
@@ -207,21 +213,24 @@ class _DeskServer:
         # Servers that run side by side each have their own.
         waiting = folder / f"records-{address.port}.sqlite" if address.port else None
         self._records = Records(orders, waiting)
-        self._accounts = PasswordBook(users, passwords, days=desk.password_days)
+        header = desk.identity_header
+        self._accounts = PasswordBook(users, passwords, needed=not header)
+        secret = bytes.fromhex(credential.sign_text(b"cookies of this desk"))
         identities = Identities(
             self._accounts,
-            SecondFactors(folder / "used-codes.json"),
-            Devices(bytes.fromhex(credential.sign_text(b"devices known to this desk"))),
+            SecondFactors(folder / "used-steps.json"),
+            Devices(secret),
             records=self._records,
             two_factors=desk.second_factor,
         )
         sessions = Sessions(
+            secret,
             idle_s=60 * desk.idle_min,
             length_s=3600 * desk.session_h,
-            path=sessions_path(folder, address.port),
+            path=folder / f"ended-{address.port}.json" if address.port else None,
             ended=self._note_ended,
         )
-        self._login = LoginPages(identities, sessions, address)
+        self._login = LoginPages(identities, sessions, address, header=header)
         self._set_up = SetupPages(self._login, editors)
         self._records.watched += (Backfill(self._history, orders).look, self._note_accounts)
 

@@ -9,19 +9,20 @@ keep that person out by trying wrong passwords elsewhere.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import logging
 import os
 import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
+
+from itsdangerous import BadData, URLSafeTimedSerializer
 
 from vision.board.login.passwords import PasswordBook, SecondFactors
 from vision.board.orders import Records
@@ -35,13 +36,11 @@ from vision.record.facts import Fact
 TRIES_OF_NAME = (5, 300.0)
 TRIES_FROM_ADDRESS = (20, 300.0)
 TRIES_OF_DEVICE = (5, 300.0)
-# Failed or refused tries of all within so many seconds that are a burst, told to the house once in
-# that time. People who mistype in a whole house make fewer; chosen, not measured.
-BURST = (10, 300.0)
 # Names or addresses whose tries are remembered; bounds memory, and the oldest is forgotten.
 KEYS = 10_000
 # Seconds that a device is known for: half a year, so that a desk is not forgotten over a holiday.
-KNOWN_S = 182 * 86_400.0
+KNOWN_S = 182 * 86_400
+DEVICE_BYTES = 12  # random bytes of a device's name: an allowance of its own, no secret
 
 
 class Throttle:
@@ -75,11 +74,6 @@ class Throttle:
             del self._done[next(iter(self._done))]
         self._done.setdefault(key, deque()).append(self._clock())
 
-    def take_back(self, key: str) -> None:
-        """Forget the last time that the key did it."""
-        if self._done.get(key):
-            self._done[key].pop()
-
     def forgive(self, key: str) -> None:
         """Forget what the key has done."""
         self._done.pop(key, None)
@@ -88,28 +82,24 @@ class Throttle:
 class Devices:
     """Makes and knows the cookies by which the devices of a person are known again."""
 
-    def __init__(self, secret: bytes, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, secret: bytes) -> None:
         """Prepare; `secret` is the same after a restart and known to nobody else."""
         self._secret = secret
-        self._clock = clock
 
     def cookie(self, name: str) -> str:
         """Return a new cookie for a device on which that person has just logged in."""
-        content = f"{round(self._clock())}.{secrets.token_hex(16)}"
-        return f"{content}.{self._proof(name, content)}"
+        return str(self._of(name).dumps(secrets.token_urlsafe(DEVICE_BYTES)))
 
     def known(self, name: str, cookie: str) -> str:
         """Return what a known device of that person is called, "" where it is none."""
-        content, _, proof = cookie.rpartition(".")
-        since = content.partition(".")[0]
-        good = hmac.compare_digest(proof.encode(), self._proof(name, content).encode())
-        if not good or not 0 <= self._clock() - int(since) < KNOWN_S:
+        try:
+            return str(self._of(name).loads(cookie, max_age=KNOWN_S))
+        except BadData:
             return ""
-        return content
 
-    def _proof(self, name: str, content: str) -> str:
-        text = f"{name}\n{content}".encode(errors="replace")
-        return hmac.new(self._secret, text, hashlib.sha256).hexdigest()
+    def _of(self, name: str) -> URLSafeTimedSerializer:
+        salt = f"device of {name}".encode(errors="replace")  # so one of another's is none
+        return URLSafeTimedSerializer(self._secret, salt=salt)
 
 
 # --- the check ------------------------------------------------------------------------------------
@@ -126,6 +116,8 @@ CROWD = "many people log in at once; try again in a moment"
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Tries = Sequence[tuple[Throttle, str]]  # what counts the failures of a claim, each under which key
+TOO_MANY_TRIES = 429  # as HTTP has it
 
 
 class OneAtATime:
@@ -138,7 +130,7 @@ class OneAtATime:
     async def run(self, work: Callable[[], T], *, most: int, full: str) -> T:
         """Return what the work comes to; RefusalError with `full` where `most` wait already."""
         if self._waiting >= most:
-            raise RefusalError(429, full)
+            raise RefusalError(TOO_MANY_TRIES, full)
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -199,97 +191,61 @@ class Identities:
         self.devices = devices
         self._factors = factors
         self._two_factors = two_factors
-        # The tries to log in, which the server's thread alone counts.
+        # The failed log-ins, which the thread of the checks alone counts.
         self._by_name = Throttle(*TRIES_OF_NAME)
         self._by_address = Throttle(*TRIES_FROM_ADDRESS)
         self._by_device = Throttle(*TRIES_OF_DEVICE)
-        self._failed = Throttle(*BURST)
-        self._burst_told = Throttle(1, BURST[1])
-        self._unlocked: dict[str, int] = {}
         self._checks = OneAtATime("passwords")
         self._untried = 0
         self._told = Throttle(1, TRIES_OF_NAME[1])
 
     async def check(self, claim: Claim) -> str:
         """Return the role in which the claim holds; NotKnownError with the reason."""
-        name, address = claim.name, network_of(claim.address)
-        device = self.devices.known(name, claim.device)
-        self._unlock(name)
-        limits = [(self._by_address, address), (self._by_name, name)]
+        device = self.devices.known(claim.name, claim.device)
+        tries = [(self._by_address, network_of(claim.address)), (self._by_name, claim.name)]
         if device:
-            limits = [(self._by_device, device)]
-        if not all(throttle.allows(key) for throttle, key in limits):
-            self._note_untried(claim)
-            why = "too many tries; wait some minutes"
-            raise NotKnownError(429, why, retry_s=TRIES_OF_NAME[1])
-        for throttle, key in limits:  # counted before the password is checked
-            throttle.count(key)
+            tries = [(self._by_device, device)]
+        most = WAITING_WITH_KNOWN if device else WAITING
         try:
-            known = await self._checks.run(
-                lambda: self.accounts.knows(name, claim.password),
-                most=WAITING_WITH_KNOWN if device else WAITING,
-                full=CROWD,
-            )
-        except RefusalError:
-            _take_back(limits)
-            self._note_untried(claim)
-            raise
-        if not known:
-            self._fail(claim)
-            raise NotKnownError(401, "wrong name or password")
-        try:
-            role = self._role(claim)
-            await self._check_code(claim, role)
+            return await self._checks.run(partial(self._check, claim, tries), most=most, full=CROWD)
         except RefusalError as error:
-            if error.status != 401 or error.more:  # no wrong code was given
-                _take_back(limits)
+            if error.status == TOO_MANY_TRIES:
+                self._note_untried(claim)
             raise
-        self._by_device.forgive(device)
-        self._by_name.forgive(name)
-        if not device:
-            self._by_address.take_back(address)  # of an address this try only
-        return role
 
-    def _unlock(self, name: str) -> None:
-        """Forget the tries of a name where an administrator has said so since."""
-        at = self.accounts.account(name).unlocked
-        if at > self._unlocked.get(name, 0):
-            self._unlocked[name] = at
-            self._by_name.forgive(name)
-
-    def _role(self, claim: Claim) -> str:
+    def _check(self, claim: Claim, tries: Tries) -> str:
+        """Check a claim, in the one thread of the checks: none is begun past the limits."""
+        if not all(throttle.allows(key) for throttle, key in tries):
+            why = "too many tries; wait some minutes"
+            raise NotKnownError(TOO_MANY_TRIES, why, retry_s=TRIES_OF_NAME[1])
+        if not self.accounts.knows(claim.name, claim.password):
+            self._fail(claim, tries)
+            raise NotKnownError(401, "wrong name or password")
         roles = self.accounts.roles(claim.name)
-        role = claim.role or next(iter(roles), "")
+        role = claim.role or roles[0]
         if role not in roles:
             raise NotKnownError(403, f"you may not be logged in as {role}")
-        if self.accounts.is_expired(claim.name):
+        secret = self.accounts.account(claim.name).secret
+        if not secret and role in self._two_factors:
             raise NotKnownError(
-                403, "your password is too old; have a new one set: shoe-reader users password NAME"
+                403,
+                f"as {role} you need a second factor; have one set up: shoe-reader users "
+                "second-factor NAME",
             )
+        if secret and not claim.code:
+            raise NotKnownError(401, "give the code that your telephone shows", ask="code")
+        if secret and not self._factors.passes(claim.name, secret, claim.code):
+            self._fail(claim, tries)
+            raise NotKnownError(401, "that code is wrong, or was used before; wait for the next")
+        for throttle, key in tries:
+            if throttle is not self._by_address:  # which others may share
+                throttle.forgive(key)
         return role
 
-    async def _check_code(self, claim: Claim, role: str) -> None:
-        account = self.accounts.account(claim.name)
-        if not account.secret:
-            if role in self._two_factors:
-                raise NotKnownError(
-                    403,
-                    f"as {role} you need a second factor; have one set up: shoe-reader users "
-                    "second-factor NAME",
-                )
-            return
-        if not claim.code:
-            raise NotKnownError(401, "give the code that your telephone shows", ask="code")
-        if not await self._checks.run(
-            lambda: self._factors.passes(claim.name, account, claim.code),
-            most=WAITING_WITH_KNOWN,
-            full=CROWD,
-        ):
-            self._fail(claim)
-            raise NotKnownError(401, "that code is wrong, or was used before; wait for the next")
-
-    def _fail(self, claim: Claim) -> None:
-        """Log and record a refusal; a name that is nobody's may be a password, and is kept out."""
+    def _fail(self, claim: Claim, tries: Tries) -> None:
+        """Count a failure, and record it; a name that is nobody's may be a password: it is not."""
+        for throttle, key in tries:
+            throttle.count(key)
         roles = self.accounts.roles(claim.name)
         who = repr(claim.name) if roles else "a name that is not known"
         log.warning("log-in refused: %s from %s", who, claim.address)
@@ -298,7 +254,6 @@ class Identities:
             self.records.order("sign_in", fields)
         else:
             self.records.fact(Fact.SIGN_IN_REFUSED, detail=f"{who}, from {claim.address}")
-        self._tell_of_burst()
 
     def _note_untried(self, claim: Claim) -> None:
         """Log the first, second, fourth, eighth refusal without a try: a flood fills no log."""
@@ -311,18 +266,3 @@ class Identities:
             self.records.fact(
                 Fact.SIGN_IN_LOCKED, subject=name, detail=f"too many tries, from {claim.address}"
             )
-        self._tell_of_burst()
-
-    def _tell_of_burst(self) -> None:
-        """Count a failed or refused try; tell the house of a burst once in its time."""
-        self._failed.count("")
-        if not self._failed.allows("") and self._burst_told.take(""):
-            words = f"{BURST[0]} log-ins or more failed within {BURST[1] / 60:.0f} minutes"
-            log.error("%s: somebody may be guessing passwords; see the addresses", words)
-            self.records.fact(Fact.SIGN_IN_LOCKED, detail=words)
-
-
-def _take_back(limits: Iterable[tuple[Throttle, str]]) -> None:
-    """Take back a try at which no password or code was wrong."""
-    for throttle, key in limits:
-        throttle.take_back(key)

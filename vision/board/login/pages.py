@@ -1,12 +1,16 @@
 """Log-in and log-out, and the guard before every page that is not public.
 
 The guard finds out who sends a request and in which role, and refuses what the role may not do.
+Where a proxy of the house knows who people are, it says so by a header with each request: a session
+is opened for that person, and is theirs only while the header says the same.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from hmac import compare_digest
 from inspect import iscoroutinefunction
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vision.board.login.identity import KNOWN_S, Claim, Identities
 from vision.board.login.sessions import Session, Sessions
@@ -26,6 +31,7 @@ from vision.errors import OutsideError
 COOKIE = "shoe-reader"
 DEVICE_COOKIE = "shoe-reader-device"
 CSRF_HEADER = "x-shoe-reader"
+PAGES = re.compile(r"/[a-z]+(/[A-Za-z0-9._-]+)?")  # of ours, to which a log-in may lead
 
 # Makes the answer to a request of a session, or the data of it.
 Guarded = Callable[[Request, Session], Any]
@@ -34,8 +40,19 @@ Guarded = Callable[[Request, Session], Any]
 class LoginPages:
     """Logs people in and out, and answers requests only in the roles that may send them."""
 
-    def __init__(self, identities: Identities, sessions: Sessions, address: BoardSection) -> None:
-        """Prepare; the records of the identities keep each log-in and log-out."""
+    def __init__(
+        self,
+        identities: Identities,
+        sessions: Sessions,
+        address: BoardSection,
+        *,
+        header: str = "",
+    ) -> None:
+        """Prepare; the records of the identities keep each log-in and log-out.
+
+        With a `header` it names who sends a request (`believed_from`), and nobody gives a password.
+        """
+        self._header = header
         self.accounts = identities.accounts
         self.records = identities.records
         self._identities = identities
@@ -48,8 +65,8 @@ class LoginPages:
     def routes(self) -> list[Route]:
         """Return the routes of logging in and out."""
         return [
-            Route("/login", page("login.html")),
-            Route("/login", self._log_in, methods=["POST"]),
+            Route("/login", self._enter if self._header else page("login.html")),
+            *([] if self._header else [Route("/login", self._log_in, methods=["POST"])]),
             Route("/logout", self.guard(self._log_out, change=True), methods=["POST"]),
             Route("/me", self.guard(self._me)),
         ]
@@ -61,9 +78,10 @@ class LoginPages:
         if session is None or session.role not in self.accounts.roles(session.name):
             return None
         if session.proof != self.accounts.proof(session.name):
-            self._sessions.end(token, "the password or the second factor has changed")
+            self._sessions.end(session, "an administrator ended it, or changed how to log in")
             return None
-        return session
+        named = request.headers.get(self._header, "") if self._header else session.name
+        return session if named == session.name else None
 
     async def identify(self, claim: Claim, request: Request) -> str:
         """Return the role in which a claim holds; NotKnownError, recorded where it is a failure."""
@@ -97,6 +115,7 @@ class LoginPages:
                 found = await run_in_threadpool(answer, request, session)
             response = found if isinstance(found, Response) else JSONResponse(found)
             response.headers.setdefault("Cache-Control", "no-store")
+            self._renew(request, response, session)
             return response
 
         return guarded
@@ -118,7 +137,8 @@ class LoginPages:
     def _is_own(self, request: Request, session: Session) -> bool:
         origin = request.headers.get("origin")
         own = self._own or f"{request.url.scheme}://{request.headers.get('host', '')}"
-        return request.headers.get(CSRF_HEADER) == session.csrf and origin in (None, own)
+        given, csrf = request.headers.get(CSRF_HEADER, ""), self._sessions.csrf(session)
+        return compare_digest(given.encode(), csrf.encode()) and origin in (None, own)
 
     async def _log_in(self, request: Request) -> Response:
         # A page of another site cannot send JSON without asking first, which is never allowed.
@@ -127,25 +147,52 @@ class LoginPages:
         claim = Claim.read(await read_json(request))
         try:
             role = await self.identify(claim, request)
-            self.records.order("sign_in", {"by": claim.name, "role": role, "accepted": True})
         except OutsideError as error:
             raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
-        name, proof = claim.name, self.accounts.proof(claim.name)
-        address = request.client.host if request.client else ""
-        token, session = self._sessions.open(name, role, proof=proof, address=address)
+        cookie, session = self._open(claim.name, role)
         answer = JSONResponse(self._me(request, session), headers={"Cache-Control": "no-store"})
-        self._set_cookie(answer, self._cookie, token, None)
-        device = self._identities.devices.cookie(name)
-        self._set_cookie(answer, self._device_cookie, device, round(KNOWN_S))
+        self._set_cookie(answer, self._cookie, cookie, None)
+        device = self._identities.devices.cookie(claim.name)
+        self._set_cookie(answer, self._device_cookie, device, KNOWN_S)
         return answer
+
+    def _enter(self, request: Request) -> Response:
+        """Log in whom the proxy names, in the first role that they have."""
+        name = request.headers.get(self._header, "")
+        roles = self.accounts.roles(name)
+        if not roles:
+            raise RefusalError(403, "the proxy names nobody of the users file")
+        wanted = request.query_params.get("next", "")
+        home = f"/{HOME[roles[0]]}"
+        if self.session(request) is not None:  # its page is not for the role: round and round
+            return RedirectResponse(home, 303)
+        cookie, _ = self._open(name, roles[0])
+        answer = RedirectResponse(wanted if PAGES.fullmatch(wanted) else home, 303)
+        answer.headers["Cache-Control"] = "no-store"
+        self._set_cookie(answer, self._cookie, cookie, None)
+        return answer
+
+    def _open(self, name: str, role: str) -> tuple[str, Session]:
+        """Open a session, once that is recorded; return its cookie, and the session."""
+        try:
+            self.records.order("sign_in", {"by": name, "role": role, "accepted": True})
+        except OutsideError as error:
+            raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
+        return self._sessions.open(name, role, proof=self.accounts.proof(name))
+
+    def _renew(self, request: Request, answer: Response, session: Session) -> None:
+        """Have the cookie say that the session is active."""
+        cookie = self._sessions.renewed(request.cookies.get(self._cookie, ""), session)
+        if cookie:
+            self._set_cookie(answer, self._cookie, cookie, None)
 
     def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None) -> None:
         answer.set_cookie(
             name, value, max_age, path="/", secure=self._secure, httponly=True, samesite="strict"
         )
 
-    async def _log_out(self, request: Request, session: Session) -> Response:
-        self._sessions.end(request.cookies.get(self._cookie, ""))
+    async def _log_out(self, _request: Request, session: Session) -> Response:
+        self._sessions.end(session)
         try:
             self.records.order("sign_out", session.who)
         except OutsideError as error:
@@ -156,5 +203,20 @@ class LoginPages:
         return answer
 
     def _me(self, _request: Request, session: Session) -> dict[str, Any]:
-        name, role = session.name, session.role
-        return {"name": name, "role": role, "csrf": session.csrf, "home": HOME[role]}
+        name, role, csrf = session.name, session.role, self._sessions.csrf(session)
+        return {"name": name, "role": role, "csrf": csrf, "home": HOME[role]}
+
+
+def believed_from(app: ASGIApp, header: str, address: str) -> ASGIApp:
+    """Return the app, to which that header comes from one address only, and there only once."""
+    name = header.lower().encode()
+
+    async def sifted(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            peer, headers = (scope.get("client") or ("",))[0], scope["headers"]
+            if peer != address or sum(key.lower() == name for key, _ in headers) > 1:
+                headers = [(key, value) for key, value in headers if key.lower() != name]
+                scope = {**scope, "headers": headers}
+        await app(scope, receive, send)
+
+    return sifted

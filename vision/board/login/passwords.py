@@ -6,7 +6,6 @@ Both files are read again when they change, so that a person who is removed is o
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import secrets
 import time
@@ -18,11 +17,11 @@ from typing import get_args
 import pyotp
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
-from vision.clock import DAY_MS, now_ms
+from vision.clock import now_ms
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import WatchedFile, is_private, locked, refuse_others_file, write_json
 
@@ -31,16 +30,12 @@ ISSUER = "shoe-reader"
 STEP_S = 30
 # Steps before and after this one whose codes are taken: clocks differ, and people type slowly.
 DRIFT = 1
-# Recovery codes of a person, and random bytes of each: eighty bits cannot be guessed.
-RECOVERY_CODES = 8
-RECOVERY_BYTES = 10
 # Bytes of a passwords file that are read: thousands of people at about 1 kB each.
 FILE_LIMIT = 8 * 1024 * 1024
 # Characters of a password. NIST SP 800-63B asks for at least 8 and for at least 64 to be allowed;
 # the upper limit bounds what one log-in makes the server hash.
 SHORTEST = 10
 LONGEST = 200
-STRICT = ConfigDict(extra="forbid")  # a file with more in it is another file
 
 
 def address_of(name: str, secret: str) -> str:
@@ -48,31 +43,13 @@ def address_of(name: str, secret: str) -> str:
     return pyotp.TOTP(secret).provisioning_uri(name=name, issuer_name=ISSUER)
 
 
-def new_recovery_codes() -> tuple[str, ...]:
-    """Return codes that replace the telephone, each once."""
-    return tuple(secrets.token_hex(RECOVERY_BYTES) for _ in range(RECOVERY_CODES))
-
-
-def enrolled(account: PasswordEntry, secret: str, codes: tuple[str, ...]) -> PasswordEntry:
-    """Return the account with a second factor; with "" and no codes, without one."""
-    return replace(account, secret=secret, recovery=tuple(map(_hash, codes)))
-
-
 def step_of(secret: str, code: str, at_s: float) -> int:
     """Return the step of time that a code belongs to, 0 where it is not one of about now."""
+    if not code.isascii():
+        return 0
     totp, now = pyotp.TOTP(secret), int(at_s) // STEP_S
-    for step in range(now - DRIFT, now + DRIFT + 1):
-        if hmac.compare_digest(totp.at(step * STEP_S), code):
-            return step
-    return 0
-
-
-@dataclass(frozen=True, slots=True, config=STRICT)
-class Used:
-    """What a person has used up: the last step of time, and the hashes of recovery codes."""
-
-    step: int
-    codes: tuple[str, ...]
+    near = range(now - DRIFT, now + DRIFT + 1)
+    return next((step for step in near if totp.verify(code, for_time=step * STEP_S)), 0)
 
 
 class SecondFactors:
@@ -82,25 +59,17 @@ class SecondFactors:
         self._path = path
         self._clock = clock
 
-    def passes(self, name: str, account: PasswordEntry, code: str) -> bool:
+    def passes(self, name: str, secret: str, code: str) -> bool:
         """Whether a code is good, which uses it up; WriteError where that cannot be kept."""
-        given = code.replace(" ", "").replace("-", "").lower()
-        if not given.isascii():
-            return False
-        step, recovery = step_of(account.secret, given, self._clock()), _hash(given)
+        step = step_of(secret, code.replace(" ", ""), self._clock())
         with locked(self._path):
-            everybody = self._used()
-            used = everybody.get(name, Used(0, ()))
-            if step > used.step:
-                everybody[name] = replace(used, step=step)
-            elif recovery in account.recovery and recovery not in used.codes:
-                everybody[name] = replace(used, codes=(*used.codes, recovery))
-            else:
+            used = self._used()
+            if step <= used.get(name, 0):
                 return False
-            write_json(self._path, USED.dump_python(everybody), mode=0o600)
+            write_json(self._path, {**used, name: step}, mode=0o600)
         return True
 
-    def _used(self) -> dict[str, Used]:
+    def _used(self) -> dict[str, int]:
         try:
             return USED.validate_json(self._path.read_bytes())
         except FileNotFoundError:
@@ -112,27 +81,21 @@ class SecondFactors:
             ) from error
 
 
-def _hash(code: str) -> str:
-    # A code has too many random bits to be found from its hash, so a quick hash does.
-    return hashlib.sha256(code.encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True, config=STRICT)
+@dataclass(frozen=True, slots=True)
 class PasswordEntry:
     """What is kept of one person: times are Unix ms, 0 where none is known.
 
-    `secret` is that of the second factor (base32, "" for none), `recovery` the hashes of the codes
-    that replace it; `unlocked` is when an administrator last ended the wait after wrong tries.
+    `secret` is that of the second factor (base32, "" for none), `ended` when an administrator last
+    ended the person's sessions.
     """
 
     hash: str = ""
     since: int = 0
-    unlocked: int = 0
     secret: str = ""
-    recovery: tuple[str, ...] = ()
+    ended: int = 0
 
 
-USED = TypeAdapter(dict[str, Used])
+USED = TypeAdapter(dict[str, int])  # the step of time of the last code of each person
 ENTRIES = TypeAdapter(dict[str, PasswordEntry])
 
 
@@ -151,6 +114,10 @@ def load_passwords(path: Path) -> dict[str, PasswordEntry]:
         raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
     except ValueError:
         raise ConfigurationError(f"{path}: is not a passwords file; {cure}") from None
+
+
+def _load_if_there(path: Path) -> dict[str, PasswordEntry]:
+    return load_passwords(path) if path.exists() else {}
 
 
 def change_account(
@@ -198,23 +165,17 @@ def make_people(folder: Path, roles: Iterable[RoleName]) -> str:
     return password
 
 
-def drop_password(path: Path, name: str) -> None:
-    """Take a name's password out of the file, if it is there."""
-    if path.exists():
-        change_account(path, name, lambda _: None)
-
-
 class PasswordBook:
     """Who may log in, and in which roles."""
 
-    def __init__(self, users: Path, passwords: Path, *, days: int = 0) -> None:
+    def __init__(self, users: Path, passwords: Path, *, needed: bool = True) -> None:
         """Read both files; ConfigurationError when one cannot be used.
 
-        A password is good for so many `days`, 0 for ever.
+        Passwords are not `needed` where somebody else knows who people are.
         """
+        self._needed = needed
         self._users = WatchedFile(users, load_users)
-        self._passwords = WatchedFile(passwords, load_passwords)
-        self._days = days
+        self._passwords = WatchedFile(passwords, load_passwords if needed else _load_if_there)
         self._hasher = PasswordHasher()
         # Verified where the name is unknown, so that the time it takes gives no name away.
         self._nobody = self._hasher.hash(os.urandom(16).hex())
@@ -230,7 +191,7 @@ class PasswordBook:
     def roles(self, name: str) -> tuple[str, ...]:
         """Return the roles in which a person may be logged in; none where they may not log in."""
         user = self.users.users.get(name)
-        if user is None or user.may_act_for or not self.account(name).hash:
+        if user is None or user.may_act_for or (self._needed and not self.account(name).hash):
             return ()
         return tuple(role for role in user.roles if role != "house")
 
@@ -242,13 +203,10 @@ class PasswordBook:
             return PasswordEntry()
 
     def proof(self, name: str) -> str:
-        """Return what a session is tied to: another for each password and second factor."""
+        """Return what a session is tied to: another once any of it has changed."""
         account = self.account(name)
-        return hashlib.sha256(f"{account.hash}\n{account.secret}".encode()).hexdigest()
-
-    def is_expired(self, name: str) -> bool:
-        """Whether the password is older than it may be; one whose age is not known is."""
-        return bool(self._days) and now_ms() - self.account(name).since > self._days * DAY_MS
+        tied = f"{account.hash}\n{account.secret}\n{account.ended}"
+        return hashlib.sha256(tied.encode()).hexdigest()
 
     def knows(self, name: str, password: str) -> bool:
         """Whether the password is that of the name; slow on purpose, so call it from a thread."""

@@ -1,56 +1,52 @@
-"""Sessions of people who are logged in, kept in a private file.
+"""Sessions of people who are logged in: cookies that the server has signed, and which have ended.
 
-A restart of the server logs nobody out. Another program may end sessions in the file, or take the
-file away to end all: the server sees it at the next request.
+A cookie holds who somebody is, in which role and since when, signed by itsdangerous with the time
+at which it was last active. So a restart of the server logs nobody out, and only what has ended
+before its time is kept, in a private file.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 import secrets
+import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from itsdangerous import BadData, Signer, URLSafeTimedSerializer
 from pydantic import TypeAdapter
 
 from vision.board.orders import Records
 from vision.errors import OutsideError
-from vision.files import is_private, locked, stamp, write_json
+from vision.files import is_private, write_json
 from vision.record.facts import Fact
 
-# Random bytes of a token: 256 bits cannot be guessed.
-TOKEN_BYTES = 32
-# Sessions of a person (desk, dealer strip and set-up on some screens) and of all; beyond it the
-# oldest ends.
-SESSIONS_OF_A_PERSON = 5
-SESSIONS = 500
-# Seconds between two saves because somebody was active: a restart may forget so much activity.
-SAVE_EVERY_S = 60.0
+# Random bytes of a session's name: 128 bits are never the same by chance; the signature guards it.
+NAME_BYTES = 16
+# Seconds of activity after which a cookie is signed anew: a restart may forget so much of it.
+SIGN_EVERY_S = 60.0
 # Looks that are remembered; bounds memory, and beyond it one is recorded again.
 SEEN_LIMIT = 20_000
+ENDED = TypeAdapter(dict[str, float])
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Session:
-    """One log-in; its pages must send `csrf` with every request that changes something.
+    """One log-in, begun at Unix time `begun_s`.
 
     `proof` is that of the password it was opened with: with another password it ends.
     """
 
     name: str
     role: str
-    csrf: str
     begun_s: float
-    seen_s: float
-    proof: str = ""
-    address: str = ""
+    proof: str
+    id: str
 
     @property
     def who(self) -> dict[str, str]:
@@ -58,157 +54,110 @@ class Session:
         return {"by": self.name, "role": self.role}
 
 
-KEPT = TypeAdapter(dict[str, Session])
-
-
 class Sessions:
-    """The sessions of a board server."""
+    """Makes and knows the cookies of sessions; safe to use from several threads."""
 
     def __init__(
         self,
+        secret: bytes,
         *,
         idle_s: float,
         length_s: float,
         path: Path | None = None,
-        clock: Callable[[], float] = time.time,
         ended: Callable[[Session, str], None] = lambda _session, _why: None,
     ) -> None:
         """Let sessions last `length_s` at most, and `idle_s` after the last request.
 
-        With a `path` they are kept in that file, by the hash of their token, and go on after a
-        restart. `ended` is told of each that ends otherwise than by a log-out, and why.
+        `secret` is the same after a restart, and known to nobody else; in the file of `path` is
+        which have ended. `ended` is told of each that ends otherwise than by a log-out, and why.
         """
+        salt = f"session {path}"  # the cookie of another server of this house is none of ours
+        self._signer = URLSafeTimedSerializer(secret, salt=salt)
+        self._pages = Signer(secret, salt="pages")
         self._idle_s = idle_s
         self._length_s = length_s
         self._path = path
-        self._clock = clock
-        self._ended = ended
-        self._sessions: dict[str, Session] = {}
-        self._seen: tuple[int, ...] = ()
-        self._renew()
-        self._saved_s = clock()
+        self._tell = ended
+        self._mutex = threading.Lock()
+        self._ended = {} if path is None else _loaded(path)  # until when a cookie might be used
+        self._active_s: dict[str, float] = {}
 
-    def open(
-        self, name: str, role: str, *, proof: str = "", address: str = ""
-    ) -> tuple[str, Session]:
-        """Begin a session; return its token, of which only a hash is kept, and the session.
+    def open(self, name: str, role: str, *, proof: str = "") -> tuple[str, Session]:
+        """Begin a session; return its cookie, and the session."""
+        now = time.time()
+        session = Session(name, role, now, proof, secrets.token_urlsafe(NAME_BYTES))
+        with self._mutex:  # of those that nobody has asked for since
+            active = self._active_s.items()
+            self._active_s = {one: at for one, at in active if now - at < self._idle_s}
+        return self._signed(session), session
 
-        `proof` is that of the password, `address` where the person logs in from.
-        """
-        token, csrf = (secrets.token_urlsafe(TOKEN_BYTES) for _ in range(2))
-        now = self._clock()
-        session = Session(name, role, csrf, now, now, proof, address)
+    def csrf(self, session: Session) -> str:
+        """Return what the session's pages send with every request that changes something."""
+        return self._pages.get_signature(session.id).decode()
 
-        def add() -> None:
-            self._prune(name)
-            self._sessions[_key(token)] = session
-
-        self._change(add)
-        return token, session
-
-    def find(self, token: str, *, touch: bool = True) -> Session | None:
-        """Return the session of a token, None where it has ended; `touch` keeps it from idling."""
-        self._renew()
-        session = self._sessions.get(_key(token))
-        if session is not None and not self._lasts(session):
-            self.end(token, "its time was over")
+    def find(self, cookie: str, *, touch: bool = True) -> Session | None:
+        """Return the session of a cookie, None where it has ended; `touch` keeps it from idling."""
+        try:
+            content, signed_at = self._signer.loads(cookie, return_timestamp=True)
+            session = Session(**content)
+        except (BadData, TypeError):  # no cookie of ours
             return None
-        if session is not None and touch:
-            session.seen_s = self._clock()
-            if session.seen_s - self._saved_s > SAVE_EVERY_S:
-                self._change(lambda: None)
+        with self._mutex:
+            if session.id in self._ended:
+                return None
+        now = time.time()
+        active_s = max(signed_at.timestamp(), self._active_s.get(session.id, 0.0))
+        # A clock that was set back past a log-in ends it.
+        if not 0 <= now - session.begun_s < self._length_s or now - active_s >= self._idle_s:
+            self.end(session, "its time was over")
+            return None
+        if touch:
+            with self._mutex:
+                self._active_s[session.id] = now
         return session
 
-    def end(self, token: str, why: str = "") -> None:
+    def renewed(self, cookie: str, session: Session) -> str:
+        """Return the cookie to go on with, "" where it has ended or is signed newly enough."""
+        if session.id in self._ended:
+            return ""
+        signed_at = self._signer.loads(cookie, return_timestamp=True)[1].timestamp()
+        return self._signed(session) if time.time() - signed_at > SIGN_EVERY_S else ""
+
+    def end(self, session: Session, why: str = "") -> None:
         """End a session, and tell why where it is not the person who ends it."""
-        session = self._sessions.get(_key(token))
-        self._change(lambda: self._sessions.pop(_key(token), None))
-        if session is not None and why:
-            self._ended(session, why)
-
-    def _lasts(self, session: Session) -> bool:
-        now = self._clock()
-        # A clock that was set back past a log-in ends it.
-        return 0 <= now - session.begun_s < self._length_s and now - session.seen_s < self._idle_s
-
-    def _renew(self) -> None:
-        """Take the sessions from the file where another has changed it or taken it away."""
-        found = () if self._path is None else stamp(self._path)
-        if self._path is None or found == self._seen:
-            return
-        # A session that is known stays the same object: an open page compares with it.
-        kept = {key: self._sessions.get(key, one) for key, one in _loaded(self._path).items()}
-        gone = [session for key, session in self._sessions.items() if key not in kept]
-        self._sessions, self._seen = kept, found
-        for session in gone:
-            self._ended(session, "it was ended by an administrator")
-
-    def _change(self, change: Callable[[], object]) -> None:
-        self._saved_s = self._clock()
-        try:
-            with nullcontext() if self._path is None else locked(self._path):
-                self._renew()
-                change()
+        now = time.time()
+        with self._mutex:
+            if session.id in self._ended:
+                return
+            ended = {**self._ended, session.id: now + self._length_s}
+            self._ended = {one: until for one, until in ended.items() if until > now}
+            self._active_s.pop(session.id, None)
+            try:
                 if self._path is not None:
-                    _save(self._path, self._sessions)
-                    self._seen = stamp(self._path)
-        except OutsideError as error:
-            change()
-            log.warning("a restart will log everybody out: %s; check that folder", error)
+                    write_json(self._path, self._ended, mode=0o600)
+            except OutsideError as error:
+                log.warning(
+                    "%s: a restart would let a session go on that has ended; check [desk] folder",
+                    error,
+                )
+        if why:
+            self._tell(session, why)
 
-    def _prune(self, name: str) -> None:
-        """Drop what has ended, and the oldest where one more of that name would be too many."""
-        lasting = {k: one for k, one in self._sessions.items() if self._lasts(one)}
-        own = [key for key, session in lasting.items() if session.name == name]
-        for key in own[: max(0, len(own) - SESSIONS_OF_A_PERSON + 1)]:
-            self._ended(lasting.pop(key), "the same person has logged in too often since")
-        while len(lasting) >= SESSIONS:
-            self._ended(lasting.pop(next(iter(lasting))), "too many others have logged in since")
-        self._sessions = lasting
+    def _signed(self, session: Session) -> str:
+        return str(self._signer.dumps(asdict(session)))
 
 
-def sessions_path(folder: Path, port: int) -> Path | None:
-    """Return where the sessions of the server at a port are kept: each server has its own file."""
-    return folder / f"sessions-{port}.json" if port else None
-
-
-def kept_sessions(folder: Path) -> list[Session]:
-    """Return the sessions of all board servers of a folder, the oldest first."""
-    found = [one for path in _files(folder) for one in _loaded(path).values()]
-    return sorted(found, key=lambda session: session.begun_s)
-
-
-def end_sessions(folder: Path, name: str | None) -> int:
-    """End the sessions of a person, or of everybody; return how many. WriteError."""
-    ended = 0
-    for path in _files(folder):
-        with locked(path):
-            sessions = _loaded(path)
-            left = {k: one for k, one in sessions.items() if name not in (None, one.name)}
-            ended += len(sessions) - len(left)
-            _save(path, left)
-    return ended
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("sessions-*.json"))
-
-
-def _save(path: Path, sessions: dict[str, Session]) -> None:
-    write_json(path, KEPT.dump_python(sessions), mode=0o600)
-
-
-def _loaded(path: Path) -> dict[str, Session]:
-    """Return the sessions of a file; none where it cannot be used or others may have written it."""
+def _loaded(path: Path) -> dict[str, float]:
+    """Return what has ended by its file; nothing where others may have written it."""
     try:
-        return KEPT.validate_json(path.read_bytes()) if is_private(path) else {}
-    except (OSError, ValueError):
+        return ENDED.validate_json(path.read_bytes()) if is_private(path) else {}
+    except FileNotFoundError:
         return {}
-
-
-def _key(token: str) -> str:
-    # A dump of the server's memory or file gives no token that works.
-    return hashlib.sha256(token.encode()).hexdigest()
+    except (OSError, ValueError) as error:
+        raise OutsideError(
+            f"{path}: cannot be read: {error}; without it a session that was ended could go on: "
+            "correct its permissions, or remove it and set the passwords anew"
+        ) from error
 
 
 class Looks:
@@ -222,7 +171,7 @@ class Looks:
 
     def note(self, session: Session, table: str, subject: str) -> None:
         """Have a look recorded; call it before anything is shown. OutsideError."""
-        key, now_s = (session.csrf, table, subject), time.monotonic()
+        key, now_s = (session.id, table, subject), time.monotonic()
         if now_s - self._seen_s.get(key, -math.inf) < self._again_s:
             return
         self._records.fact(self._kind, table=table, subject=subject, **session.who)

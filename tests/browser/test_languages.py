@@ -208,14 +208,14 @@ def test_words_of_reports_are_those_of_the_archive(house: dict[str, Any]) -> Non
     """Every kind, way, column and note of the archive has its words, in English the archive's."""
     engine = open_archive(house["address"])
     for kind, (_, ways) in QUESTIONS.items():
-        assert {f"kind.{kind}", f"title.{kind}", *(f"by.{way}" for way in ways)} <= WORDS.keys()
+        assert {f"kind.{kind}", f"title.{kind}", *(f"col.{way}" for way in ways)} <= WORDS.keys()
         for way in ways or ("",):
             answer = ask(engine, kind, Asked(by=way))
             assert {f"col.{column}" for column in answer.columns} <= WORDS.keys()
             notes = [WORDS[f"note.{kind}.{i}"] for i, _ in enumerate(answer.notes)]
             filled = [_filled(note, answer.facts) for note in notes]
             assert filled == answer.notes
-            assert WORDS[f"title.{kind}"].format(by=WORDS.get(f"by.{way}", "")) == answer.title
+            assert WORDS[f"title.{kind}"].format(by=WORDS.get(f"col.{way}", "")) == answer.title
 
 
 def _filled(note: str, facts: Any) -> str:

@@ -3,7 +3,7 @@
 import { cardFace } from "/cards.js";
 import { dress, limits, outcome, setting } from "/house.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
-import { askedMark, beadPlate, bigRoad, derivedRoad } from "/roads.js";
+import { askedMark, beadPlate, bigRoad, columnsIn, derivedRoad } from "/roads.js";
 import { named, speak, speakAsBoards, spoken, translated, wanted, word } from "/words.js";
 
 const SIDES = ["punto", "banco"];
@@ -152,9 +152,8 @@ function due(live) {
   return dealt >= 4 && sides.size === 1 ? word("draws", { side: word(`side.${[...sides][0]}`) }) : word("dealing");
 }
 
-// The columns for which square cells fill the height of each road's place.
 function fitted(rows) {
-  const columns = (id) => Math.max(4, Math.floor(($(id).clientWidth * rows) / Math.max(1, $(id).clientHeight)));
+  const columns = (id) => columnsIn($(id), rows);
   return { bead: columns("bead"), big: columns("big"), derived: Object.fromEntries(DERIVED.map((id) => [id, columns(id)])) };
 }
 

@@ -23,7 +23,7 @@ export function alertActions(table, alert, others, me) {
   row.append(plain("comment_alert", word("desk.add_comment")));
   const found = [make("h3", "", word("desk.can_do")), comment, row];
   if (open && can(me, "inspector")) {
-    const [remedyBox, remedy] = select(word("desk.remedy"), REMEDIES.map((code) => [code, remedyWords(code)]));
+    const [remedyBox, remedy] = select(word("col.remedy"), REMEDIES.map((code) => [code, remedyWords(code)]));
     found.push(act({ table, name: "rectify_alert", label: word("state.rectified"), key: "r", inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
   }
   found.push(closing(table, alert, others, reason));
@@ -31,7 +31,7 @@ export function alertActions(table, alert, others, me) {
 }
 
 function closing(table, alert, others, reason) {
-  const [categoryBox, category, input] = select(word("desk.category"), [["", "–"], ...CATEGORIES.map((one) => [one, wordOf("category", one)])]);
+  const [categoryBox, category, input] = select(word("col.category"), [["", "–"], ...CATEGORIES.map((one) => [one, wordOf("category", one)])]);
   const also = make("input");
   input.required = true;
   also.type = "checkbox";
@@ -45,7 +45,7 @@ export function coupActions(name, table, coup, me, first = "") {
   if (!coup?.coup) return [];
   const number = coup.coup;
   const where = `${titleOf(table, name)}, ${word("shoe")} ${coup.shoe}, ${word("coup")} ${number}`;
-  const [box, reason] = words(word("desk.reason"));
+  const [box, reason] = words(word("col.reason"));
   const plain = (order, label) => act({ table: name, name: order, label, fields: () => ({ coup: number, ...reason() }), vouched: () => `${where}. ${label}` });
   const title = make("h3", "", `${word("coup")} ${number}`);
   if (!can(me, "inspector")) return [title, box, plain("hold_result", word("desk.hold"))];

@@ -38,10 +38,10 @@ export function correctPanel({ table, where, coup, number, first }) {
   const cards = cardsOf(coup);
   const lying = SLOTS.filter((slot) => slot in cards);
   const next = ["PUNTO", "BANCO"].map((side) => `${side}_${handOf(cards, side).length + 1}`).filter((slot) => SLOTS.includes(slot));
-  const [slotBox, slot, slotInput] = select(word("desk.slot"), [...lying, ...next].map((one) => [one, one in cards ? `${slotName(one)}: ${named(cards[one])}` : word("correct.empty", { slot: slotName(one) })]));
+  const [slotBox, slot, slotInput] = select(word("col.slot"), [...lying, ...next].map((one) => [one, one in cards ? `${slotName(one)}: ${named(cards[one])}` : word("correct.empty", { slot: slotName(one) })]));
   const [rankBox, rank, rankInput] = select(word("desk.rank"), [["", "–"], ...RANKS.map((one) => [one, one === "T" ? "10" : one])]);
   const [suitBox, suit, suitInput] = select(word("desk.suit"), [["", "–"], ...Object.entries(SUITS).map(([one, sign]) => [one, `${sign} ${word(`suit.${one}`)}`])]);
-  const [reasonBox, reason, reasonInput] = words(word("desk.reason"));
+  const [reasonBox, reason, reasonInput] = words(word("col.reason"));
   const said = document.createElement("output");
   said.className = "preview";
   for (const input of [rankInput, suitInput, reasonInput]) input.required = true;

@@ -2,10 +2,8 @@
 
 import { dress, limits, outcome } from "/house.js";
 import { $, Live, make, renderOnce, titleOf } from "/live.js";
-import { bigRoad } from "/roads.js";
+import { bigRoad, columnsIn } from "/roads.js";
 import { speak, speakAsBoards, spoken, wanted, word } from "/words.js";
-
-const COLUMNS = 24; // of the big road, the newest; fewer where it is shorter
 
 let dressed = "";
 
@@ -40,15 +38,17 @@ function fill(box, name, table, trouble) {
   const last = result ? outcome(result) : "";
   const score = result?.winner ? `${result.punto?.points ?? "–"}–${result.banco?.points ?? "–"}` : "";
   box.classList.toggle("away", trouble !== null);
-  renderOnce(box, JSON.stringify([spoken(), trouble?.[0], last, score, roads]), () => {
+  renderOnce(box, JSON.stringify([spoken(), trouble?.[0], last, score]), () => {
     const head = make("p", "head");
     head.append(make("b", "", titleOf(table, name)), make("span", "limits", limitsOf(table)));
-    const road = make("div", "road");
-    road.append(bigRoad(roads?.big_road ?? [], { rows: roads?.rows ?? 6, columns: COLUMNS, leadingTies: roads?.leading_ties ?? 0 }));
     const foot = make("p", "foot");
     foot.append(make("b", result?.winner ?? "", trouble ? word(...trouble) : last), make("span", "", trouble ? "" : score));
-    return [head, road, foot];
+    return [head, make("div", "road"), foot];
   });
+  const road = box.querySelector(".road");
+  const rows = roads?.rows ?? 6;
+  const columns = columnsIn(road, rows);
+  renderOnce(road, JSON.stringify([columns, roads]), () => [bigRoad(roads?.big_road ?? [], { rows, columns, leadingTies: roads?.leading_ties ?? 0 })]);
 }
 
 // Of the even chances; nothing where the house has set none.

@@ -48,7 +48,7 @@ function valueWords(value) {
 const noteKey = (kind, { facts }, i) => (kind === "odds" && i === 0 && !facts.tests ? "note.odds.part" : `note.${kind}.${i}`);
 
 function draw(kind, said) {
-  const by = wordOf("by", $("by").value);
+  const by = wordOf("col", $("by").value);
   const answer = { ...said, title: word(`title.${kind}`, { by }), rows: said.rows.map((row) => ({ ...row, [said.columns[0]]: valueWords(row[said.columns[0]]) })) };
   setText("title", answer.title);
   const heading = make("tr");
@@ -81,9 +81,9 @@ async function begin() {
   const [kind, words] = location.hash.slice(1).split("?");
   const given = new URLSearchParams(words);
   fill($("kind"), "kind", Object.keys(kinds), kind in kinds ? kind : "misdeals");
-  fill($("by"), "by", kinds[$("kind").value], given.get("by"));
+  fill($("by"), "col", kinds[$("kind").value], given.get("by"));
   for (const name of ["table", "since", "until"]) $(name).value = given.get(name) ?? "";
-  $("kind").addEventListener("change", () => { fill($("by"), "by", kinds[$("kind").value]); show(); });
+  $("kind").addEventListener("change", () => { fill($("by"), "col", kinds[$("kind").value]); show(); });
   $("by").addEventListener("change", show);
   $("form").addEventListener("submit", (event) => { event.preventDefault(); show(); });
   show();

@@ -8,6 +8,9 @@ const COLOURS = { punto: "#0f4fae", banco: "#c01f2e", egalite: "#146c35" };
 // The light red and the dark blue differ for every eye, and in grey.
 const MARKS = { red: "#e5483f", blue: "#0b3f94" };
 
+// The columns for which square cells fill the height of a road's place.
+export const columnsIn = (box, rows) => Math.max(4, Math.floor((box.clientWidth * rows) / Math.max(1, box.clientHeight)));
+
 export function beadPlate(cells, { rows, columns, corrected, marks = false }) {
   return grid(word("road.bead"), cells, { rows, columns }, (cell, x, y) => [
     shape("circle", { cx: x, cy: y, r: 0.44, fill: COLOURS[cell.winner] }),

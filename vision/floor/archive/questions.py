@@ -209,7 +209,7 @@ def false_alerts(connection: Connection, asked: Asked) -> Answer:
 
 FALSE = (
     "false: closed as the reader's error; closed: with a category; hours: of the clock and table "
-    "in which a coup was dealt, of a shift its part of them; shifts are those of the house's rota"
+    "in which a coup was dealt; of a shift its part of them, by the house's rota"
 )
 NO_SHIFT = "not in the rota"
 

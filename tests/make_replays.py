@@ -8,8 +8,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from tests.table_log import PLAYS, write_log
-from vision.storage.log_reader import read_log, write_export
+from tests.table_log import PLAYS, write_export, write_log
+from vision.storage.log_reader import read_log
 
 REPLAYS = Path(__file__).parent / "replays"
 

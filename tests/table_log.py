@@ -33,8 +33,8 @@ from vision.game.events import (
     ViewBack,
     ViewLost,
 )
-from vision.record.chain import verified
-from vision.record.codec import event_from_json
+from vision.record.chain import record_line, verified
+from vision.record.codec import Record, event_from_json
 from vision.storage.log import Entry, Store
 from vision.storage.log_reader import read_log
 from vision.storage.messages_file import MessagesFile
@@ -235,3 +235,8 @@ def write_log(path: Path, events: Iterable[Event], messages: Path | None = None)
         if file is not None:
             file.close()
     return desk
+
+
+def write_export(path: Path, records: Iterable[Record]) -> None:
+    """Write the records of a log as JSON lines, as they stand in an export."""
+    path.write_text("".join(f"{record_line(record)}\n" for record in records), "utf-8")

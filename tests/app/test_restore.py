@@ -12,7 +12,7 @@ import pytest
 
 from tests.make_replays import REPLAYS
 from tests.schemas import check
-from tests.table_log import PLAYS, header, interrupted, said, write_log
+from tests.table_log import PLAYS, header, interrupted, said, write_export, write_log
 from vision.cli import main
 from vision.errors import ConfigurationError
 from vision.game.events import Event
@@ -59,16 +59,13 @@ def test_replay_of_a_run_is_the_same_byte_for_byte(
     events = [event for event in PLAYS[name]().events if getattr(event, "boot", "b1") == "b1"]
     write_log(log, events, file)
     export = tmp_path / "t.jsonl"
-    assert main(["audit", str(log), "--export", str(export)]) == 0
+    write_export(export, read_log(log))
     for source in (log, export):
         assert replay(source, "--check", file) == 0
         assert replay(source, "--check") == 0
         capsys.readouterr()
         assert replay(source) == 0
         assert capsys.readouterr().out == file.read_text(encoding="utf-8")
-        again = tmp_path / f"again-{source.name}"
-        assert replay(source, "--messages", again) == 0
-        assert again.read_bytes() == file.read_bytes()
 
 
 def split(events: list[Event], at: int) -> tuple[list[Event], list[Event]]:
@@ -140,14 +137,6 @@ def test_check_with_a_missing_file_is_explained(
     assert "none.jsonl" in capsys.readouterr().err
 
 
-def test_messages_to_a_missing_folder_is_explained(
-    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The file that cannot be written is named."""
-    assert replay(log, "--messages", tmp_path / "none" / "x.jsonl") == 3
-    assert "cannot write the messages file" in capsys.readouterr().err
-
-
 def rewritten(path: Path, old: str, new: str) -> Path:
     """Write a log anew with another text in it and a chain that holds, as a forger would."""
     previous, lines = GENESIS, []
@@ -211,7 +200,7 @@ def test_replay_of_a_broken_chain_is_refused(
 ) -> None:
     """A log that was changed is not replayed beyond the change."""
     export = tmp_path / "t.jsonl"
-    main(["audit", str(log), "--export", str(export)])
+    write_export(export, read_log(log))
     export.write_text(export.read_text("utf-8").replace("9c", "8c", 1), encoding="utf-8")
     assert replay(export) == 3
     assert "chain is broken at record" in capsys.readouterr().err

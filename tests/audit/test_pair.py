@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.seen import out
-from tests.table_log import clean, write_log
+from tests.table_log import clean, write_export, write_log
 from vision import cli
 from vision.audit.continuity import pair_words
 from vision.errors import OutsideError
@@ -28,11 +28,11 @@ def logs(tmp_path: Path) -> tuple[Path, Path]:
     """Give the log of a reader that died, and that of the one which went on."""
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     write_log(tmp_path / "a.sqlite", clean().events)
-    assert cli.main(["audit", str(tmp_path / "a.sqlite"), "--export", str(first)]) == 0
+    write_export(first, read_log(tmp_path / "a.sqlite"))
     number = max(record.number for record in read_log(first))
     events = [*clean().events, taken_over(first, number), out(clean().events[-1].at, 27, 6)]
     write_log(tmp_path / "b.sqlite", events)
-    assert cli.main(["audit", str(tmp_path / "b.sqlite"), "--export", str(second)]) == 0
+    write_export(second, read_log(tmp_path / "b.sqlite"))
     return first, second
 
 

@@ -8,9 +8,14 @@ from itertools import permutations
 
 import pytest
 
+from tests.game.rule_sheets.published import (
+    Convention,
+    Figure,
+    figures_table,
+    published_figures,
+)
 from vision.commands.odds import (
     edge_table,
-    figures_table,
     probabilities,
     ten_digits,
 )
@@ -18,16 +23,13 @@ from vision.commands.printing.console import TextTable
 from vision.config.profiles import load_profile, profile_names
 from vision.game.cards import DECK, Card, parse_cards
 from vision.game.odds import (
-    Convention,
     Edge,
-    Figure,
     OutcomeCounts,
     count,
     edge,
     edges,
     full_shoe,
     percent,
-    published_figures,
     remaining,
 )
 from vision.game.outcome import is_natural, outcome_of

@@ -20,7 +20,7 @@ from tests.access.signing import (
     without_anchors_elsewhere,
 )
 from tests.schemas import check
-from tests.table_log import PLAYS, header, session_of
+from tests.table_log import PLAYS, header, session_of, write_export
 from vision.audit.verify import Trust
 from vision.cli import main
 from vision.commands.printing.console import NOT_PROVEN
@@ -38,7 +38,7 @@ from vision.storage.anchors import (
     read_anchors,
 )
 from vision.storage.log import Store
-from vision.storage.log_reader import read_log, write_export
+from vision.storage.log_reader import read_log
 from vision.wire.session import advance
 
 CASES = 60

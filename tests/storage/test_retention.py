@@ -12,7 +12,7 @@ import pytest
 from tests.chaos.table import journal_of
 from tests.seen import out
 from tests.storage.test_log import HEADER, entry, message
-from tests.table_log import Play
+from tests.table_log import Play, write_export
 from vision.cli import main
 from vision.clock import DAY_MS
 from vision.commands.printing.console import NOT_PROVEN
@@ -22,7 +22,7 @@ from vision.game.events import Role, ShoeStarted, TimePassed
 from vision.record.chain import BrokenChainError, verified
 from vision.record.codec import Record
 from vision.storage.log import Entry, Store
-from vision.storage.log_reader import read_log, write_export
+from vision.storage.log_reader import read_log
 from vision.storage.retention import LogLimits
 
 OLD = LogLimits(keep_days=10, messages_days=1, max_mb=1000)

@@ -31,9 +31,7 @@ from vision.storage.log_reader import (
     is_table,
     read_log,
     walked,
-    write_export,
 )
-from vision.storage.messages_file import MessagesFile
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso, message_line
 
@@ -49,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--evidence", type=Path, metavar="DIR", help=words)
     words = "only the records after a former audit, which ended with this one"
     add("--since", metavar="N:HASH", help=words)
-    add("--export", type=Path, metavar="F", help="write the records as JSON lines")
     words = "the log of the table's other reader: verify that both are one history"
     add("--pair", type=Path, metavar="LOG2", help=words)
 
@@ -59,15 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
     The exit code is `NOT_PROVEN` where signatures were not verified, or something is not proven.
     """
-    if args.export is not None and args.export.resolve() == args.log.resolve():
-        raise ConfigurationError(f"--export {args.export}: is the log itself; give another file")
     since = None if args.since is None else parse_ended(args.since)
     trust = trust_of(args)
     with unbroken(args.log):
         found = _told(args, since, trust)
-    if args.export is not None:
-        count = write_export(args.export, read_log(args.log))
-        print(f"{args.export}: {count} records exported")
     return 0 if is_proven(found, trust) else NOT_PROVEN
 
 
@@ -128,7 +120,6 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `replay`."""
     add = parser.add_argument
     add("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
-    add("--messages", type=Path, metavar="F", help="write them to a file instead")
     add("--boot", metavar="ID", help="only the messages of this run")
     add("--check", nargs="?", const=LOG_ITSELF, metavar="F", help="compare with the messages file "
         "of a run, byte for byte; without F, with the digests in the log")  # fmt: skip
@@ -141,11 +132,6 @@ def replay(args: argparse.Namespace) -> None:
             print(_agrees_with_itself(args.log))
         elif args.check is not None:
             print(_agrees_with_file(args.log, Path(args.check)))
-        elif args.messages is not None:
-            with MessagesFile(args.messages) as file:
-                file.write_lines(_lines(args.log, args.boot))
-            if file.failure:
-                raise OutsideError(file.failure)
         else:
             for line in _lines(args.log, args.boot):
                 print(line)

@@ -21,12 +21,10 @@ from vision.game.explain import LaidCard, dealt_in_order, dealt_to_hands, tablea
 from vision.game.explain import explain as explained
 from vision.game.odds import (
     Edge,
-    Figure,
     OutcomeCounts,
     count,
     edges,
     percent,
-    published_figures,
     remaining,
 )
 from vision.game.rules import Profile
@@ -47,17 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decks", type=int, help="another number of decks than the profile's")
     words = 'cards that have left the shoe, as in "As Td 9h" (back office only)'
     parser.add_argument("--gone", default="", metavar="CARDS", help=words)
-    add = parser.add_mutually_exclusive_group().add_argument
-    add("--markdown", action="store_true", help="the tables in Markdown")
-    words = "every figure that the rule sheets publish, ours, and the convention of each"
-    add("--published", action="store_true", help=words)
+    parser.add_argument("--markdown", action="store_true", help="the tables in Markdown")
 
 
 def run(args: argparse.Namespace) -> None:
     """Print what was asked for; ConfigurationError."""
-    if args.published:
-        print(figures_table(published_figures()).markdown())
-        return
     if args.decks is not None and not 1 <= args.decks <= 12:
         raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
     if not args.profile:
@@ -127,21 +119,6 @@ def edge_table(found: Iterable[Edge]) -> TextTable:
         for edge in found
     )
     return TextTable(("bet", "pays", "wins", "per bet made", "per bet resolved"), rows)
-
-
-def figures_table(figures: Iterable[Figure]) -> TextTable:
-    """Return the figures that the rule sheets publish, ours, and where the two agree."""
-    rows = tuple(
-        (
-            f"sheet {figure.sheet}: {figure.what}",
-            f"{figure.published} %",
-            f"{percent(figure.ours.value, 4)} %",
-            figure.ours.words,
-            "; ".join(reading.words for reading in figure.agreeing) or "none that we tried",
-        )
-        for figure in figures
-    )
-    return TextTable(("figure", "published", "ours", "our convention", "they agree under"), rows)
 
 
 # --- explain --------------------------------------------------------------------------------------

@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
-from vision.files import replacing
 from vision.record.chain import (
     ODD,
     BrokenChainError,
     of_record,
     record_from_line,
-    record_line,
     verified,
 )
 from vision.record.codec import GENESIS, Record, event_from_json, said_digest
@@ -196,16 +194,6 @@ def is_table(path: Path) -> bool:
     """Whether the file is a table's own, not an export of its records."""
     with path.open("rb") as file:
         return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
-
-
-def write_export(path: Path, records: Iterable[Record]) -> int:
-    """Write the records as JSON lines and return how many; WriteError when the disk refuses."""
-    count = 0
-    with replacing(path) as file:
-        for record in records:
-            file.write(f"{record_line(record)}\n".encode())
-            count += 1
-    return count
 
 
 def read_table(path: Path, first: int) -> Iterator[Record]:

@@ -36,14 +36,10 @@ class MessagesFile:
 
     def write(self, messages: Iterable[Message]) -> None:
         """Add the messages and flush."""
-        self.write_lines(map(message_line, messages))
-
-    def write_lines(self, lines: Iterable[str]) -> None:
-        """Add messages that are lines already."""
         if self.failure:
             return
         try:
-            self._file.writelines(line + "\n" for line in lines)
+            self._file.writelines(f"{message_line(message)}\n" for message in messages)
             self._file.flush()
         except OSError as error:
             self.failure = str(self._outside(error))

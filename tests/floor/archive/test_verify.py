@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from tests.table_log import PLAYS, Play, header, session_of, write_log
+from tests.table_log import PLAYS, Play, header, session_of, write_export, write_log
 from vision.audit.verify import Trust
 from vision.cli import main
 from vision.errors import OutsideError
@@ -19,7 +19,7 @@ from vision.floor.archive.logs import Folder, Following, verify
 from vision.floor.archive.writer import Writer
 from vision.record.codec import event_from_json, seal
 from vision.storage.anchors import make_keys
-from vision.storage.log_reader import read_log, write_export
+from vision.storage.log_reader import read_log
 from vision.version import VERSION
 from vision.wire.session import advance, session_to_json
 

@@ -13,8 +13,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.game.rule_sheets.published import published_figures
 from tests.game.rule_sheets.transcripts import SHEETS, PrintedRow, Sheet
-from vision.game.odds import percent, published_figures
+from vision.game.odds import percent
 from vision.game.tableau import row_of
 
 BANCO_TOTALS = range(10)

@@ -26,7 +26,7 @@ PULLED, SWEPT = 0.5, 0.35
 AWAY_MM, BEYOND_MM, ARM_MM = 300.0, 80.0, 45.0
 # Shares: draws of two cards at once; of these, the second laid flush on the first or lying under
 # it; staying when the first is taken away. Of single cards, held before the mouth for the next.
-TWO, FLUSH, UNDER, STAYS, HELD = 0.16, 0.3, 0.6, 0.45, 0.12
+TWO, FLUSH, UNDER, STAYS, HELD = 0.4, 0.3, 0.6, 0.45, 0.12
 
 
 class Play:

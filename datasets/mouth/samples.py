@@ -17,14 +17,15 @@ from .filmed import film_samples
 from .plays import Play
 from .shoes import Kind, Rng, Shoe, shine
 
-# Samples taken of one play: the shoe takes as long to draw as twenty of its pictures.
-PER_PLAY = 20
+# Samples taken of one play: the shoe takes as long to draw as twenty of its pictures, and with
+# more of each, plays are learnt by heart.
+PER_PLAY = 8
 # How much oftener an instant of a phase (none could say, at rest, partly, wholly out) is taken than
 # it lasts: most of a play is rest.
 _ODDS = {-1: 0.6, 0: 0.5, 1: 4.0, 2: 3.0}
-# And how much oftener one in which two cards leave as one, or the cut card shows: few plays have
-# them, and with 2 % of the samples two together were never learnt.
-_RARE = 4.0
+# And how much oftener one in which the cut card shows, or two cards leave as one: few plays have
+# them, and with 3 % of the samples two together were never learnt.
+_CUT, _TWO = 4.0, 12.0
 # Share of the samples that are cut from films: the simulator has few shoes and many manners.
 _FILMED = 0.35
 
@@ -54,8 +55,13 @@ def samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray
 
 
 def _odds(answer: Answer) -> float:
-    rare = answer.together == 1 or answer.kind == int(Kind.CUT)
-    return _ODDS[answer.phase] * (1.5 if answer.hand else 1.0) * (_RARE if rare else 1.0)
+    two, cut = answer.together == 1, answer.kind == int(Kind.CUT)
+    return (
+        _ODDS[answer.phase]
+        * (1.5 if answer.hand else 1.0)
+        * (_CUT if cut else 1.0)
+        * (_TWO if two else 1.0)
+    )
 
 
 def label(answer: Answer) -> NDArray[np.float32]:

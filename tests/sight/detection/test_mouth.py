@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -79,15 +81,18 @@ def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
     assert len(changed_cells((table() + noise).astype(np.float32), table())) == 0
 
 
-def _meter(given: list[Tensor]) -> MouthSight:
-    """Return a meter of a mouth with a slot before it; what the network is given is kept."""
+def _meter(given: list[Tensor], said: Sequence[float] = (0.0,) * 10) -> MouthSight:
+    """Return a meter of a mouth with a slot before it; what the network is given is kept.
+
+    `said` is what it always says.
+    """
     corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
     mouth = np.array([[0, 60], [20, 60], [20, 140], [0, 140]], np.float32)
     slot = np.array([[85, 50], [160, 50], [160, 150], [85, 150]], np.float32)
 
     def infer(pictures: Tensor) -> Tensor:
         given.append(pictures[0])
-        return np.zeros((1, 10), np.float32)
+        return np.array([said], np.float32)
 
     view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
     return MouthSight(view, infer)
@@ -121,6 +126,22 @@ def test_mouth_in_another_light_is_at_rest() -> None:
     rest, before, now = np.split(given[-1], 3)
     assert np.abs(now - rest).max() < 0.01
     assert np.abs(now - before).max() < 0.01
+
+
+@pytest.mark.parametrize(("hand", "is_rest"), [(-3.0, True), (3.0, False)], ids=["alone", "drawn"])
+def test_card_that_came_half_out_alone_is_how_the_mouth_rests(
+    hand: float, *, is_rest: bool
+) -> None:
+    """What waits out of the shoe without a hand is learnt at once; what a hand drew is not."""
+    given: list[Tensor] = []
+    meter = _meter(given, [-3.0, 3.0, -3.0, 0.5, 0.0, 0.0, 0.0, 0.0, hand, 0.0])
+    meter.values(CLOTH_PX, 0)
+    waits = CLOTH_PX.copy()
+    waits[60:140, 20:45] = 220
+    for at in range(100, 3000, 100):
+        meter.values(waits, at)
+    rest, _, now = np.split(given[-1], 3)
+    assert bool(np.abs(now - rest).max() < 0.1) is is_rest
 
 
 @pytest.mark.parametrize(("x", "seen"), [(0, False), (30, True)], ids=["in the shoe", "out of it"])

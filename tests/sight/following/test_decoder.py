@@ -328,6 +328,21 @@ def test_burned_cards_may_lie_beside_the_slots() -> None:
     assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
 
 
+def test_card_that_waits_half_out_says_nothing_of_a_burn() -> None:
+    """Cards are burned one by one while the next waits half out of the shoe: none is a coup's."""
+    play = Play(burn=0.3)
+    for _ in range(4):
+        play.draw()
+        play.wait(1.0, Lip.EMERGING, hand=False)
+    for slot, points in NATURAL:
+        play.draw()
+        play.lying[int(slot)] = (2, points)
+        play.wait(1.0, Lip.EMERGING, hand=False)
+    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    assert best.coup == 2
+    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+
+
 def test_one_card_alone_is_no_burn() -> None:
     """What seemed to leave the shoe before the first coup and lay nowhere was no card."""
     play = Play(burn=0.3)

@@ -187,7 +187,8 @@ STILL_DIFFERENCE = 0.008
 # laid before the shoe, a hand that lies there. Shorter, and a hand that waits is rest; longer, and
 # the watcher is blind the longer after a thing is laid down.
 LEARN_CHANGED_MS = 4_000
-# The same if a card seems to be partly out: dealers wait with one half out.
+# The same if a card seems to be partly out and a hand was there: dealers wait with one half out.
+# What came out without a hand is the next card as it waits in that shoe: it is rest like any other.
 LEARN_PARTLY_MS = 30_000
 # How fast the rest is learnt, share a frame's 100 ms: follows the light in a second.
 LEARN_SHARE = 0.2
@@ -216,6 +217,7 @@ class MouthSight:
         self._past: deque[tuple[int, Tensor]] = deque()
         self._still_since: int | None = None
         self._learnt = 0
+        self._handled = False  # a hand was there since a card is partly out
         self._colours = KnownColours()
         self._passage: list[Cells] = []
         self._rest_since: int | None = None
@@ -239,8 +241,7 @@ class MouthSight:
             # The next card shows in the shoe already: a cut card that waits there is not out.
             lip = self._patch.lip
             self.cells = changed_cells(now[..., lip:], rest[..., lip:])
-        patience = STILL_MS if at_rest > 0.5 and values[8] < 0 else LEARN_CHANGED_MS
-        is_rest = self._is_rest(now, at, LEARN_PARTLY_MS if partly > 0.5 else patience)
+        is_rest = self._is_rest(now, at, self._patience(at_rest, partly, hand=values[8] > 0))
         self._rest = rest + np.float32(LEARN_SHARE if is_rest else 0) * (now - rest)
         self._past.append((at, now))
         return np.append(values, np.float32(self._novelty(at)))
@@ -262,6 +263,13 @@ class MouthSight:
             if at - then >= age:
                 return patch
         return self._past[0][1] if self._past else otherwise
+
+    def _patience(self, at_rest: float, partly: float, *, hand: bool) -> int:
+        """Return how long, ms, what shows must be still to be learnt as rest."""
+        self._handled = partly > 0.5 and (hand or self._handled)
+        if self._handled:
+            return LEARN_PARTLY_MS
+        return LEARN_CHANGED_MS if hand or max(at_rest, partly) <= 0.5 else STILL_MS
 
     def _is_rest(self, now: Tensor, at: int, patience: int) -> bool:
         """Whether to learn from this patch: the mouth has been still for so long, ms."""

@@ -67,13 +67,6 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.RETURNING: (("step", Lip.INSIDE),),
     Lip.INSIDE: (("go on", Lip.REST),),
 }
-# The same while cards are burned, but for drawing one out.
-_BURN_STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
-    Lip.REST: (("edge", Lip.EMERGING), ("cut", Lip.CUT)),
-    Lip.EMERGING: (("step", Lip.PARTLY), ("edge back", Lip.REST)),
-    Lip.PARTLY: (("edge back", Lip.REST), ("out", Lip.WHOLLY)),
-    Lip.WHOLLY: (("step", Lip.CLEAR),),
-}
 # How many cards out it takes that one is held, or lies, before the shoe.
 _HELD = {Lip.LINGERS: 1, Lip.STAYS: 2}
 # How usual it is (0 to 1) that the only card out is laid while one shows at the lip: one that is
@@ -380,13 +373,26 @@ class Procedure(StateSpace):
 def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     """Yield the moves while cards are burned: each goes aside, or is the first of a coup.
 
-    It is that of a coup once there are as many as a burn has at `least`.
+    It is that of a coup once there are as many as a burn has at `least`. The lip is that of any
+    other draw: what shows there, a card that waits half out of the shoe, speaks neither for a burn
+    nor against it.
     """
-    for name, to in _BURN_STEPS.get(lip, (("leave", Lip.REST),)):
-        after = (*cards, (GONE_ASIDE, BACK, None)) if to is Lip.WHOLLY else cards
-        yield replace(_move(name, after, to, ()), burning=True, by_hand=to is Lip.CUT)
-    if lip is Lip.PARTLY and len(cards) >= least:
-        yield replace(_move("out", _FIRST, Lip.WHOLLY, ()), begins=True, left=cards)
+    for name, to in _STEPS[lip]:
+        if len(cards) >= _HELD.get(to, 0):
+            yield replace(_move(name, cards, to, ()), burning=True, by_hand=to is Lip.CUT)
+    drawn: tuple[tuple[str, Lip], ...] = ()
+    if lip is Lip.REST:
+        yield replace(_move("edge", cards, Lip.EMERGING, ()), burning=True)
+        drawn = (("unseen", Lip.REST),)
+    elif lip is Lip.PARTLY:
+        drawn = (("out", Lip.WHOLLY),)
+    for name, to in drawn:
+        unseen = name == "unseen"
+        more = _move(name, (*cards, (GONE_ASIDE, BACK, None)), to, ())
+        yield replace(more, burning=True, by_hand=unseen)
+        if len(cards) >= least:
+            first = _move(name, _FIRST, to, ())
+            yield replace(first, begins=True, left=cards, by_hand=unseen)
 
 
 def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float = 1.0) -> Move:

@@ -6,11 +6,21 @@ import pytest
 
 from tests.sight.following.play import FRAME_MS, Play
 from vision.game.events import Slot
-from vision.game.rules import Dealing
+from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account
-from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
+from vision.sight.following.procedure import (
+    ELSEWHERE,
+    OVER,
+    RETURNED,
+    TAKEN,
+    TWO_OUT,
+    UNDER,
+    Procedure,
+)
 from vision.sight.following.world import (
+    BACK,
     BEAM,
+    GONE_ASIDE,
     HAND,
     MOST_CARRIED,
     SHOE,
@@ -341,6 +351,29 @@ def test_card_that_waits_half_out_says_nothing_of_a_burn() -> None:
     best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
     assert best.coup == 2
     assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+
+
+def test_burn_is_decided_once() -> None:
+    """While a coup may have begun, the burn goes on; it ends once that is sure."""
+    procedure = Procedure(Rules())
+    cards = ((GONE_ASIDE, BACK, None),) * 2
+    burns, ended = procedure.state(cards, burning=True), procedure.state(cards)
+    account = Account(1)
+    found = []
+    for p in (0.9, 0.99, 0.5, 0.01, 0.5):
+        account.take(0, {burns: p, ended: 1 - p})
+        found.append(account.burning)
+    assert found == [False, True, True, False, False]
+
+
+def test_edge_that_is_gone_without_a_hand_is_no_card() -> None:
+    """The next card that waits half out of the shoe becomes how the mouth rests: none was drawn."""
+    play = Play()
+    play.wait(1.0, Lip.PARTLY, hand=False)
+    play.wait(0.3, Lip.PARTLY, Lip.WHOLLY, Lip.CLEAR, Lip.REST, hand=False)
+    play.wait(1.0)
+    out = sum(p for world, p in play.decoder.worlds.items() if world.state.cards)
+    assert out < 0.05
 
 
 def test_one_card_alone_is_no_burn() -> None:

@@ -241,7 +241,7 @@ class MouthSight:
             # The next card shows in the shoe already: a cut card that waits there is not out.
             lip = self._patch.lip
             self.cells = changed_cells(now[..., lip:], rest[..., lip:])
-        is_rest = self._is_rest(now, at, self._patience(at_rest, partly, hand=values[8] > 0))
+        is_rest = self._is_rest(now, at, self._patience(at_rest, partly, values[4:9]))
         self._rest = rest + np.float32(LEARN_SHARE if is_rest else 0) * (now - rest)
         self._past.append((at, now))
         return np.append(values, np.float32(self._novelty(at)))
@@ -264,12 +264,17 @@ class MouthSight:
                 return patch
         return self._past[0][1] if self._past else otherwise
 
-    def _patience(self, at_rest: float, partly: float, *, hand: bool) -> int:
-        """Return how long, ms, what shows must be still to be learnt as rest."""
+    def _patience(self, at_rest: float, partly: float, shown: Tensor) -> int:
+        """Return how long, ms, what shows must be still to be learnt as rest.
+
+        `shown` (5) are what the network says of kinds and of a hand. A face in the mouth is to be
+        noticed before it is how the mouth looks.
+        """
+        hand, face = bool(shown[4] > 0), int(shown[:4].argmax()) == 1
         self._handled = partly > 0.5 and (hand or self._handled)
         if self._handled:
             return LEARN_PARTLY_MS
-        return LEARN_CHANGED_MS if hand or max(at_rest, partly) <= 0.5 else STILL_MS
+        return LEARN_CHANGED_MS if hand or face or max(at_rest, partly) <= 0.5 else STILL_MS
 
     def _is_rest(self, now: Tensor, at: int, patience: int) -> bool:
         """Whether to learn from this patch: the mouth has been still for so long, ms."""

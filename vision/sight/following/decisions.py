@@ -91,6 +91,7 @@ class Account:
     blind: bool = False
     likeliest: tuple[tuple[State, float], ...] = ()
     seen: bool = True
+    burning: bool = False
 
     def is_open(self, least: float) -> bool:
         """Whether it is open how it lies, or whether somebody departed from procedure.
@@ -151,7 +152,11 @@ class Account:
         for state, p in states.items():
             layouts[layout(state.cards)] += p
         self.layout = max(layouts, key=lambda key: layouts[key])
-        self.p = layouts[self.layout] / sum(layouts.values())
+        total = sum(layouts.values())
+        self.p = layouts[self.layout] / total
+        burning = sum(p for state, p in states.items() if state.burning) / total
+        if not 1 - PLACED <= burning <= PLACED:
+            self.burning = burning > PLACED
         self._weigh(states)
         self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])
         self.seen = were_seen(tuple(c for c in self.likeliest[0][0].cards if c[0] != HAND))

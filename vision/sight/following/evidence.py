@@ -44,6 +44,9 @@ CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 # How the network's word for a hand weighs: factor and offset of its log odds, at their most 3.5 and
 # more in each draw of 58 films, with nobody there -4 at the median.
 HAND_LINE = (2.0, -4.0)
+# A hand that was there so long ago, ms, or in the picture before, may have done what shows now: one
+# that draws quickly is gone with the card in the first picture in which that is wholly out.
+HAND_MS = 150
 # What a share of new colours says of the cut card: factor, even point, least and most; ordinary
 # cards have 0.03 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: such
 # a one is known only where the network is sure of it. More than NOVEL_CARD is of something larger:
@@ -65,9 +68,9 @@ STIRS = math.log(1 / 20)
 # came to 0.82 to 0.999, nothing else on seven films to 0.2.
 CUT = 0.7
 # For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
-# 1) must it be one, and must no card be out: the corner of one that is drawn and turned passes in
-# less.
-EXPOSED_MS, EXPOSED = 300, 0.8
+# 1) must no card be out: the corner of one that is drawn and turned passes in less. And so likely
+# must it be a face: likelier than all else. What decides is how unlike the cards before it is.
+EXPOSED_MS, EXPOSED, FACED = 300, 0.8, 0.5
 # Over how many of the last cards the usual look is taken. On a deck of the simulator all backs
 # looked like faces, by odds of 19; true exposures on films of another renderer are 4,000 times as
 # much like a face as the deck's backs.
@@ -145,13 +148,17 @@ class LipEvidence:
         self._returns = np.logaddexp.reduce(back) - np.log(2) - either
         self._edge = EdgeWatch()
         self._at: int | None = None
-        self.hand = 1.0  # how likely (0 to 1) a hand was at the mouth in the picture taken last
+        self._hands: deque[tuple[int, float]] = deque()
+        self.hand = 1.0  # how likely (0 to 1) a hand was at the mouth just now
 
     def take(self, values: Sequence[float] | NDArray[np.floating], at: int) -> Values:
         """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms."""
         logits = np.asarray(values, np.float64)
         factor, offset = HAND_LINE
-        self.hand = float(1 / (1 + np.exp(-factor * logits[8] - offset)))
+        while len(self._hands) > 1 and at - self._hands[0][0] > HAND_MS:
+            self._hands.popleft()
+        self._hands.append((at, float(1 / (1 + np.exp(-factor * logits[8] - offset)))))
+        self.hand = max(hand for _, hand in self._hands)
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
         shares = _softmax(logits[:3])
@@ -258,7 +265,7 @@ class ExposureWatch:
         if waits > EXPOSED and values[8] <= 0:  # and no hand
             odds = float(values[5] - values[4])
             self._waiting.append(odds)
-            face = _softmax(np.asarray(values[4:8], np.float64))[1] > EXPOSED
+            face = _softmax(np.asarray(values[4:8], np.float64))[1] > FACED
             known = len(self._usual) >= LEAST_CARDS
             shows = bool(known and face and odds - np.median(self._usual) > self._least)
         if waits <= EXPOSED and self._waiting:

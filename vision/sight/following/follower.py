@@ -377,12 +377,11 @@ class Follower:
         return [seen]
 
     def _card(self, account: Account, order: int, card: SaidCard) -> SeenCard:
-        burning = bool(account.likeliest) and account.likeliest[0][0].burning
         face = self._face(account, card)
         return SeenCard(
             order,
             card.out_at,
-            _life(card.place, burning=burning),
+            _life(card.place, burning=account.burning),
             None if card.slot is None else Slot(card.slot),
             face_up=card.face_up or face.read is not None,
             card=face.read,

@@ -194,7 +194,8 @@ class Procedure(StateSpace):
             yield from self._unseen(cards, codes)
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].undue)
         elif lip is Lip.PARTLY:
-            yield from self._drawn(cards, codes)
+            for move in self._drawn(cards, codes):
+                yield replace(move, by_hand=True)
         elif lip in {Lip.WHOLLY, Lip.CLEAR}:
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
 
@@ -387,12 +388,11 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     elif lip is Lip.PARTLY:
         drawn = (("out", Lip.WHOLLY),)
     for name, to in drawn:
-        unseen = name == "unseen"
         more = _move(name, (*cards, (GONE_ASIDE, BACK, None)), to, ())
-        yield replace(more, burning=True, by_hand=unseen)
+        yield replace(more, burning=True, by_hand=True)
         if len(cards) >= least:
             first = _move(name, _FIRST, to, ())
-            yield replace(first, begins=True, left=cards, by_hand=unseen)
+            yield replace(first, begins=True, left=cards, by_hand=True)
 
 
 def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float = 1.0) -> Move:

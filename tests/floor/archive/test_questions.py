@@ -225,17 +225,17 @@ def text_of_ms(at: int) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("von;bis\n", "line 1: write from,until,table,shift, in the first line"),
+        ("von;bis\n", "line 1: is no turn; write from,until,table,shift, in the first line"),
         ("from,until,table,shift\n2026-03-01T08:00,soon,1,A\n", "line 2: until soon: not a date"),
-        ("from,until,table,shift\n2026-03-01,2026-02-01,1,A\n", "line 2: a turn ends within 24 h"),
-        ("from,until,table,shift\n2026-03-01,2027-03-01,1,A\n", "within 24 h of its"),
+        ("from,until,table,shift\n2026-03-01,2026-02-01,1,A\n", "line 2: is not 0 to 24 h long"),
+        ("from,until,table,shift\n2026-03-01,2027-03-01,1,A\n", "is not 0 to 24 h long"),
         (
             "from,until,table,shift\n2026-03-01T08:00,2026-03-01T09:00\n",
-            "line 2: write from,until,table,shift",
+            "line 2: is no turn; write from,until,table,shift",
         ),
         (
             "from,until,table,shift\n2026-03-01T08:00,2026-03-01T09:00,,\n",
-            "line 2: write from,until,table,shift",
+            "line 2: is no turn; write from,until,table,shift",
         ),
     ],
 )

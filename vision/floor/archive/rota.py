@@ -36,10 +36,14 @@ def read_rota(file: str) -> Rota:
             continue
         where = f"rota {file}, line {lines.line_num}:"
         if lines.line_num == 1 or len(cells) != 4 or not cells[3]:
-            raise ConfigurationError(f"{where} write {COLUMNS}, in the first line just so")
+            raise ConfigurationError(
+                f"{where} is no turn; write {COLUMNS}, in the first line just so"
+            )
         time = range(moment(f"{where} from", cells[0]), moment(f"{where} until", cells[1]))
         if not 0 < len(time) <= LONGEST_H * HOUR_MS:
-            raise ConfigurationError(f"{where} a turn ends within {LONGEST_H} h of its beginning")
+            raise ConfigurationError(
+                f"{where} is not 0 to {LONGEST_H} h long; give a longer turn in parts"
+            )
         for hour in range(time.start // HOUR_MS, -(-time.stop // HOUR_MS)):
             rota[hour].append((time, cells[2], cells[3]))
     return rota

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,23 @@ def test_pages_of_an_acceptance_have_no_text_outside_the_table_of_words(
         page.wait_for_selector("#none:not([hidden])", timeout=30000)
         assert foreign(page) <= {"shoe", "reader", "accept", "report"}  # a command
         page.context.close()
+
+
+def test_chinese_words_wait_for_their_font(house: dict[str, Any], chromium: Any) -> None:
+    """However late it comes, no sign is ever drawn without it, as a box."""
+    page = chromium.new_page()
+    page.route("**/*.woff2", lambda route: (time.sleep(1.5), route.continue_()))
+    page.add_init_script(
+        """setInterval(() => {
+          const shown = /[\u4e00-\u9fff]/.test(document.querySelector("h1")?.textContent);
+          window.early ||= shown && !document.fonts.check("1em Signs", "登");
+        }, 10);"""
+    )
+    page.goto(house["url"] + "login")
+    page.wait_for_selector("h1:has-text('登录')", timeout=30_000)
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.early") is False
+    page.close()
 
 
 def test_words_of_incidents_are_those_of_the_program() -> None:

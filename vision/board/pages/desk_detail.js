@@ -11,6 +11,7 @@ export function faces(cards) {
   return box;
 }
 
+const LONG = 30; // letters; a longer fact has the whole width
 const SUREST = 0.99999; // of a confidence: more is not told apart here
 
 function facts(rows) {
@@ -19,7 +20,7 @@ function facts(rows) {
     if (value === null || value === undefined || value === "") continue;
     const shown = make("dd");
     shown.append(value);
-    const row = make("div");
+    const row = make("div", shown.textContent.length > LONG ? "long" : "");
     row.append(make("dt", "", name), shown);
     list.append(row);
   }

@@ -34,6 +34,8 @@ export async function speak(language) {
   asked = language;
   english = await fetched(FALLBACK);
   words = { ...english, ...(language === FALLBACK ? {} : await fetched(language)) };
+  // Signs that are written before their font has come may stay boxes.
+  await document.fonts.load("1em Signs", Object.values(words).join("")).catch(() => []);
   document.documentElement.lang = known = language;
   for (const node of document.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
   for (const node of document.querySelectorAll("[data-label]")) node.setAttribute(node.alt ? "alt" : "aria-label", word(node.dataset.label));

@@ -22,6 +22,7 @@ from tests.browser.voice import Voice, table_config, wait_for
 from vision.board.host.boards import Boards, address_of
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
+IDLE_MIN = 600  # more than any run
 BOARDS = 10  # tables, each with its board; more than the six connections of a browser
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 # Of a coup: Punto, Banco, who wins as the board says it.
@@ -45,7 +46,8 @@ class Wall:
             closing.callback(lambda: self._broker.stop())  # noqa: PLW0108  # a later one
             names = [str(number) for number in range(1, BOARDS + 1)]
             configs = [table_config(self._broker.port, name) for name in names]
-            configs[0] = with_desk(configs[0], self._users, self._key)
+            # A desk that nobody touches for an hour is logged out otherwise, as it should be.
+            configs[0] = with_desk(configs[0], self._users, self._key, idle_min=IDLE_MIN)
             self.boards = closing.enter_context(Boards(configs, address_of(configs[0])))
             wait_for(lambda: self.boards.feed.connected)
             self._speak()
@@ -143,6 +145,8 @@ def main() -> int:
         streams = wall.boards.feed.listeners
         print(f"{len(found)} of {len(wall.pages)} tabs current after {minutes:g} minutes:")
         print(f"{wall.coups} coups, a broker that went away; public streams: {streams}")
+        late = [page.url for page in wall.pages if page.url not in found]
+        print(*(f"not current: {url}" for url in late), sep="\n")
     return 0 if len(found) == len(wall.pages) else 1
 
 

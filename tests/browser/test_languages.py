@@ -187,8 +187,13 @@ def test_pages_of_an_acceptance_have_no_text_outside_the_table_of_words(
 
 def test_chinese_words_wait_for_their_font(house: dict[str, Any], chromium: Any) -> None:
     """However late it comes, no sign is ever drawn without it, as a box."""
+
+    def late(route: Any) -> None:
+        time.sleep(1.5)
+        route.continue_()
+
     page = chromium.new_page()
-    page.route("**/*.woff2", lambda route: (time.sleep(1.5), route.continue_()))
+    page.route("**/*.woff2", late)
     page.add_init_script(
         """setInterval(() => {
           const shown = /[\u4e00-\u9fff]/.test(document.querySelector("h1")?.textContent);

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo floor test lint pytest test-all check chaos docs wheel lock audit outside clean
+.PHONY: demo floor test lint pytest nightly test-all check chaos docs wheel lock audit outside clean
 
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
@@ -30,7 +30,9 @@ pytest: $(VENV)/dev.done
 
 # Every night and before a release: training, faults by the dozen, the wheel as well; one after the
 # other, since they use all cores or measure seconds.
-test-all: test
+test-all: test nightly
+
+nightly: $(VENV)/dev.done
 	$(BIN)/python -m pytest -m nightly
 
 # What a developer runs between commits: no slow tests, no browser, no broker.

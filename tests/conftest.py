@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Generator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -36,7 +39,11 @@ LONGEST = (
     "models/train/test_recipes.py",
     "camera/test_film_times.py",
 )
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 HERE = Path(__file__).parent
+# What a skip begins with that is for want of a tool; in CI (`CI=true`), where tools are installed,
+# it is a failure. What a machine cannot do, or has not beside the checkout, is skipped everywhere.
+NO_TOOL = ("needs ", "could not import ")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -49,3 +56,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _ctrl_c_interrupts() -> None:
     """Have Ctrl-C raise, also in a run that a shell put into the background, deaf to it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Have a test fail in CI that a missing tool would skip."""
+    return strictly((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Have a file of tests fail likewise that it would skip whole."""
+    return strictly((yield))
+
+
+def strictly(report: Report) -> Report:
+    """Return a report; a skip for want of a tool is a failure where CI runs."""
+    if os.environ.get("CI") == "true" and report.skipped and isinstance(report.longrepr, tuple):
+        words = report.longrepr[2].removeprefix("Skipped: ")
+        if words.startswith(NO_TOOL):
+            report.outcome = "failed"
+            report.longrepr = f"{words}: in CI (CI=true) no test is skipped for want of a tool"
+    return report

@@ -6,9 +6,8 @@ import resource
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -76,15 +75,11 @@ def test_request_whose_head_does_not_end_is_cut_off(
     monkeypatch.setattr(connections, "HEAD_S", 0.5)
     whole = b"GET /tables HTTP/1.1\r\nHost: x\r\n\r\n"
     for sent in (b"", b"GET / HT", whole + b"GET / HT"):
-        with socket.create_connection(("127.0.0.1", port_of(hall)), 5) as one:
+        with socket.create_connection(("127.0.0.1", port_of(hall)), 30) as one:
             one.sendall(sent)
-            began_s = time.monotonic()
-            try:
+            with suppress(ConnectionResetError):  # TimeoutError: it is held
                 while one.recv(65536):
                     pass
-            except ConnectionResetError:
-                pass
-            assert time.monotonic() - began_s < 4
 
 
 def test_body_that_does_not_come_is_not_waited_for(

@@ -113,14 +113,14 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_bomb_is_refused_at_once(entry: str, bomb: Path) -> None:
     """Every way to a picture file goes through the guard: no memory is taken, no time spent."""
     assert bomb.stat().st_size < 10_000
-    began, words = time.monotonic(), bomb.name
+    began, words = time.process_time(), bomb.name
     try:
         found = ENTRIES[entry](bomb)
     except ShoeReaderError as error:
         found, words = None, str(error)
     assert found is None
     assert bomb.name in words or "no picture of the layout" in words
-    assert time.monotonic() - began < AT_ONCE_S
+    assert time.process_time() - began < AT_ONCE_S
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

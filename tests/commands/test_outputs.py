@@ -16,7 +16,7 @@ from vision import cli
 from vision.files import free_name, in_order
 
 FULL = Path("/dev/full")
-needs_full = pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="no device here is always full")
 WORDS = {
     "explain": ["explain", "9s 7d 4h Kc"],
     "table": ["explain", "--table"],

@@ -123,7 +123,7 @@ def test_example_of_a_floor_makes_files_that_only_their_owner_reads(tmp_path: Pa
     [
         ({"site": "a.b"}, "no dots"),
         ({"nodes": {"a": {"host": "x"}, "b": {"host": "y"}}}, "three"),
-        ({"users": {"r": "king"}}, "roles are archive, board"),
+        ({"users": {"r": "king"}}, "roles are board, desk"),
         ({"users": {"r": "reader"}}, "name the table"),
         ({"users": {"r": "reader:a.b"}}, "no dots"),
     ],

@@ -18,7 +18,7 @@ from vision.metrics.counters import Metrics, SightCounts, serve_figures
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 NAME = re.compile(r"\bshoe_reader_\w+")
-needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool")
+needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
 
 
 class Running:

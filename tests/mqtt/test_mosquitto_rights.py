@@ -28,7 +28,6 @@ MAY_READ = {
     "desk": set(TOPICS),
     "table-system": {"cmd/reply"},
     "engineer": {"status", "health"},
-    "archive": set(TOPICS),
 }
 MAY_WRITE = {
     "reader": SAID,
@@ -38,7 +37,6 @@ MAY_WRITE = {
     "desk": GIVEN,
     "table-system": {"cmd/bets_closed"},
     "engineer": set(),
-    "archive": {"cmd/replay"},
 }
 
 pytestmark = [

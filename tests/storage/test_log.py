@@ -284,7 +284,7 @@ def test_disk_that_takes_no_more_is_explained_and_loses_nothing(tmp_path: Path) 
         assert len(events_of(store)) == int(written) > 5
 
 
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a disk in memory")
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no disk in memory here")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_full_disk_is_explained(tmp_path: Path) -> None:
     """On a disk that is really full the words say so, and room made lets it go on."""

@@ -22,7 +22,7 @@ def test_messages_are_in_the_file_as_soon_as_they_are_written(tmp_path: Path) ->
         ]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
 def test_full_disk_is_explained(caplog: pytest.LogCaptureFixture) -> None:
     """A disk without room is told with the file, once, and ends nothing."""
     with MessagesFile(Path("/dev/full")) as file:

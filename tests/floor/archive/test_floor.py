@@ -14,7 +14,7 @@ from tests.floor.cluster import NATS_SERVER
 
 @pytest.mark.nightly
 @pytest.mark.mosquitto
-@pytest.mark.skipif(not (NATS_SERVER and FOLDERS), reason="no nats-server or no PostgreSQL")
+@pytest.mark.skipif(not (NATS_SERVER and FOLDERS), reason="needs nats-server, PostgreSQL")
 def test_floor_loses_and_doubles_nothing_when_its_parts_are_killed(tmp_path: Path) -> None:
     """A broker and the archive die during play; the archive is as the logs say."""
     with Floor(tmp_path, tables=("1", "3"), pace_s=0.05) as floor:

@@ -59,7 +59,7 @@ def everything(engine: Engine) -> dict[str, list[dict[str, Any]]]:
 def postgres() -> Iterator[Postgres]:
     """Run a database server."""
     if not FOLDERS:
-        pytest.skip("no PostgreSQL")
+        pytest.skip("needs PostgreSQL")
     with Postgres() as server:
         yield server
 

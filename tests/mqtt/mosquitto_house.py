@@ -22,7 +22,6 @@ ROLES = (
     "desk",
     "table-system",
     "engineer",
-    "archive",
 )
 EVERYONE = ("everyone", "everyone-2")
 PUBLIC = (

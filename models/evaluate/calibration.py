@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import cast
 
@@ -36,6 +37,7 @@ from models.evaluate.laid_cards import (
 from vision.config.errors import implausible
 from vision.game.events import Slot
 from vision.inference.load import for_pictures
+from vision.setup.calibration.areas import LAID
 from vision.setup.calibration.cards import SIZES, LaidCards, measure
 from vision.sight.geometry.plane import Homography, TableView
 from vision.sight.quality.camera_position import ReferenceLayout
@@ -50,6 +52,8 @@ LENSES = ((1.3, 0.0), (1.3, -0.25), (0.8, -0.15), (1.3, 0.1))
 # Saved areas are wrong where one lies farther off than this, mm, or the scale by this share: a card
 # laid in its slot would count to another, and beyond such a scale nothing is read.
 WRONG_MM, WRONG_SCALE = 25.0, 0.1
+# So far before the shoe a card lies free, mm: half of its length and a finger's width.
+FREE_MM = 65.0
 # How far the camera is pushed, and from where on a warning is false when it was not.
 MOVES_MM = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0)
 ALARM_MM = 3.0
@@ -164,6 +168,19 @@ def _double(laid: Laid) -> tuple[Laid, Laid]:
     return laid, {"2s": (x, y + 115.0, turn + 30.0)}
 
 
+def _as_it_is(laid: Laid) -> tuple[Laid, Laid]:
+    return laid, {}
+
+
+def _free(laid: Laid) -> tuple[Laid, Laid]:
+    """Lay the king whose half should be in the shoe before it, on the way to the places."""
+    x, y, turn = laid["MOUTH"]
+    (px, py, _), (bx, by, _) = laid["PUNTO_1"], laid["BANCO_1"]
+    way = np.array([(px + bx) / 2 - x, (py + by) / 2 - y])
+    way *= FREE_MM / np.hypot(*way)
+    return {**laid, "MOUTH": (x + float(way[0]), y + float(way[1]), turn)}, {}
+
+
 def _swapped(one: str, two: str) -> Spoil:
     return lambda laid: ({**laid, one: laid[two], two: laid[one]}, {})
 
@@ -177,22 +194,30 @@ BAD: dict[str, Spoil] = {
     "hands exchanged in part": _swapped("PUNTO_1", "BANCO_1"),
     "second and third exchanged": _swapped("BANCO_2", "BANCO_3"),
     "kings exchanged": _swapped("MOUTH", "DISCARD"),
+    "king free before the shoe": _free,
+    "a frame printed on two": _as_it_is,
+    "a frame printed on all": _as_it_is,
+}
+FRAMED = {
+    "a frame printed on two": frozenset({"2s", "3h"}),
+    "a frame printed on all": frozenset(map(str, LAID.values())),
 }
 
 
-def bad(rounds: int) -> None:
+def bad(rounds: int, kinds: Sequence[str]) -> None:
     """Print what becomes of cards laid badly: refused, saved rightly all the same, saved wrong."""
     models, rng = for_pictures(threads=1), np.random.default_rng(8)
     print("\n| laid badly | pictures | refused | saved right | saved wrong | says first |")
     print("|---|---|---|---|---|---|")
-    for name, spoil in BAD.items():
+    for name in kinds:
         came: Counter[str] = Counter()
         said: Counter[str] = Counter()
         for number in range(6 * rounds):
             wide = WIDE_MM[number % len(WIDE_MM)]
-            layout, style = layout_for(rng, wide), _style(rng, number)
+            layout = layout_for(rng, wide)
+            style = replace(_style(rng, number), framed=FRAMED.get(name, frozenset()))
             plane = _camera(rng, wide, TILTS[number % 3], LENSES[number % len(LENSES)])
-            laid, others = spoil(laid_by_hand(rng, layout))
+            laid, others = BAD[name](laid_by_hand(rng, layout))
             found = measure(
                 models, [seen(table(rng, style, layout, laid, others).image, plane, SIZE, rng)]
             )
@@ -272,11 +297,12 @@ def main() -> None:
     parser.add_argument("part", nargs="?", choices=parts, help="only this (default: all)")
     words = "tables of each kind (%(default)s)"
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help=words)
+    parser.add_argument("--only", choices=BAD, metavar="KIND", help="of those laid badly")
     args = parser.parse_args()
     if args.part in {None, "cards"}:
         cards(args.rounds)
     if args.part in {None, "bad"}:
-        bad(args.rounds)
+        bad(args.rounds, [args.only] if args.only else list(BAD))
     if args.part in {None, "shifts"}:
         shifts()
 

@@ -6,7 +6,7 @@ or far, through any lens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import cv2
@@ -15,7 +15,7 @@ import numpy as np
 from datasets.dealing.stage import set_stage
 from datasets.dealing.table_places import CARD_MM, FIELD_MM, Camera, Layout, card_corners
 from datasets.faces.registry import back_names, load_back, load_deck
-from datasets.render.paint import Image, lay, paste, pyramid, shadow
+from datasets.render.paint import Image, Points, lay, paste, pyramid, shadow
 from vision.setup.calibration.areas import LAID
 from vision.sight.geometry.plane import Homography, Lens
 
@@ -27,6 +27,8 @@ PX_PER_MM = 3
 LAID_MM, LAID_DEG = 2.0, 3.0
 # The front half of the card in the mouth is out, give or take, mm.
 OUT_MM = 3.0
+# A printed frame: how far it is from the edge, and its line, in widths of a card.
+FRAME_SHARE, FRAME_LINE = 0.13, 0.025
 # Beyond the table the floor is dark.
 FLOOR = (24, 26, 28)
 
@@ -62,11 +64,31 @@ def laid_by_hand(rng: Rng, layout: Layout) -> dict[str, Pose]:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a table looks: its cloth, deck, and the size of its cards, mm."""
+    """How a table looks: its cloth, deck, and the size of its cards, mm.
+
+    `framed` names faces on which a frame is printed, round the pips and inside the index.
+    """
 
     cloth: str = "jade"
     deck: str = "meridian"
     card_mm: tuple[float, float] = CARD_MM
+    framed: frozenset[str] = frozenset()
+
+    def faces(self) -> Mapping[str, Image]:
+        """Return the faces of the deck (BGRA) by name."""
+        faces = load_deck(self.deck).faces
+        return {
+            name: with_frame(face) if name in self.framed else face for name, face in faces.items()
+        }
+
+
+def with_frame(face: Image) -> Image:
+    """Return a face (BGRA) with a printed frame, as decks have it whose pips stand in one."""
+    framed, (height, width) = face.copy(), face.shape[:2]
+    inset = round(FRAME_SHARE * width)
+    corners = (inset, inset), (width - 1 - inset, height - 1 - inset)
+    cv2.rectangle(framed, *corners, (20, 20, 20, 255), max(1, round(FRAME_LINE * width)))
+    return framed
 
 
 def table(
@@ -79,7 +101,7 @@ def table(
     """Draw a table with cards laid on it; `others` are more cards, by face (`7h`)."""
     camera = Camera((round(FIELD_MM[0] * PX_PER_MM), round(FIELD_MM[1] * PX_PER_MM)), 0.0)
     stage = set_stage(rng, camera, style.cloth, pyramid(load_back(back_names("test")[0])), layout)
-    image, faces = stage.bare.copy(), load_deck(style.deck).faces
+    image, faces = stage.bare.copy(), style.faces()
     last = [("MOUTH", cards["MOUTH"])] if "MOUTH" in cards else []
     first = [(name, pose) for name, pose in cards.items() if name != "MOUTH"]
     named = [(str(LAID[name]), pose) for name, pose in first] + list((others or {}).items())
@@ -92,11 +114,20 @@ def table(
     return Table(image, layout, dict(cards))
 
 
-def laid_on(image: Image, plane: Homography, layout: Layout, deck: str) -> Image:
-    """Return a picture of a bare table (H x W x 3, BGR) with the cards drawn on their places."""
-    picture, faces = image.copy(), load_deck(deck).faces
-    for name, pose in places_of(layout).items():
-        quad = plane.to_px(card_corners(pose[2]) + np.array(pose[:2]))
+def laid_on(
+    image: Image,
+    to_px: Callable[[Points], Points],
+    layout: Layout,
+    cards: Mapping[str, Pose],
+    style: Style,
+) -> Image:
+    """Return a picture of a bare table (H x W x 3, BGR) with cards drawn on their places.
+
+    `to_px` gives the pixels (n x 2) of points of the table (n x 2 mm).
+    """
+    picture, faces = image.copy(), style.faces()
+    for name, (x, y, turn) in cards.items():
+        quad = to_px(card_corners(turn, style.card_mm) + np.array([x, y])).astype(np.float32)
         before = picture.copy()
         shadow(picture, quad, soft=2.0, strength=0.35, offset=(2.0, 2.0))
         lay(picture, pyramid(faces[str(LAID[name])]), quad)
@@ -104,7 +135,7 @@ def laid_on(image: Image, plane: Homography, layout: Layout, deck: str) -> Image
             half, deep = layout.across * 100, layout.way * 100
             shoe = layout.mouth + np.array([half, -half, -half - deep, half - deep])
             hidden = np.zeros(image.shape[:2], np.uint8)
-            cv2.fillConvexPoly(hidden, np.rint(plane.to_px(shoe)).astype(np.int32), 255)
+            cv2.fillConvexPoly(hidden, np.rint(to_px(shoe)).astype(np.int32), 255)
             picture[hidden > 0] = before[hidden > 0]
     return picture
 

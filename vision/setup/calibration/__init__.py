@@ -1,1 +1,1 @@
-"""Where the table lies in the picture: from a sheet, or from measured points."""
+"""Where the table lies in the picture: from eight cards laid on it."""

@@ -191,9 +191,13 @@ def _put(laid: Mapping[str, Pose], card_mm: tuple[float, float]) -> dict[str, Po
 
 
 def clipped(area: Points, plane: Homography, size: Size) -> Points:
-    """Return the part of an area (n x 2 mm) that the picture shows, n x 2 mm."""
+    """Return the part of an area (n x 2 mm) that the picture shows, all of it where it shows none.
+
+    n x 2 mm.
+    """
     width, height = size
     edge = np.array([[1, 1], [width - 1, 1], [width - 1, height - 1], [1, height - 1]], np.float32)
     pixels = plane.to_px(area)
     inside = (pixels > 0).all() and (pixels < size).all()
-    return area if inside else plane.to_mm(shared_part(pixels, edge))
+    part = pixels[:0] if inside else shared_part(pixels, edge)
+    return plane.to_mm(part) if len(part) else area

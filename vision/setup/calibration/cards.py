@@ -6,7 +6,7 @@ lens as far as it can be known, and every area; otherwise words say which card, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -48,13 +48,9 @@ WHOLE, EDGE_MM = 0.65, 1.5
 # Cards that decide the plane less than those of the hands: one in a tray lies a little higher, and
 # in the shade of its walls, but tells most of the lens; half a card in a shoe is bent.
 WEIGHT = {DISCARD: 0.5, MOUTH: 0.1}
-# As WHOLE: the part of the half-drawn card that must be free, its front; and the discard's card,
-# which a tray's wall may shade.
-LEAST = {MOUTH: 0.5, DISCARD: 0.3}
-# The half-drawn card lies free if so much of its hidden half's edge is seen: half drawn it has less
-# than 0.5, on a discard more than the other king in the shoe. Higher, and kings that are exchanged
-# put the shoe on the discard.
-FREE = 0.8
+# As WHOLE, of the front of the half-drawn card; and so much of its other half's edge is seen where
+# it lies free: half drawn it has less than 0.5.
+FRONT, FREE = 0.5, 0.8
 # What a point of an edge that is not seen counts in the cost of a fit: as one that is three usual
 # errors off. Less, and a wrong size wins by the points that it cannot find.
 MISSED = 2.2
@@ -280,32 +276,43 @@ class LaidFit:
     def view(self) -> TableView:
         """Return the view of the table that follows."""
         seen_by, size = self.fit.plane, self._size
-        found = areas.areas_of(self.poses, self.card_mm)
-        found |= {n: areas.clipped(found[n], seen_by, size) for n in (MOUTH, DISCARD) if n in found}
+        found = {
+            name: areas.clipped(area, seen_by, size)
+            for name, area in areas.areas_of(self.poses, self.card_mm).items()
+        }
         slots = {slot: found[slot.name] for slot in Slot}
         return TableView(seen_by, slots, found[MOUTH], found.get(DISCARD), self.card_mm)
 
     def faults(self) -> list[str]:
         """Return what is wrong with how the cards lie, each with its cure."""
-        wrong = [f"{name} {words}" for name, words in implausible(self.view())]
-        return areas.exchanged(self.poses) or [*self._outlines(), *self._askew()] or wrong
+        lying = areas.exchanged(self.poses) or [*self._outlines(), *self._askew()]
+        return lying or [*self._areas()]
+
+    def _areas(self) -> Iterator[str]:
+        view = self.view()
+        yield from (f"{name} {words}" for name, words in implausible(view))
+        for name, area in view.areas.items():
+            seen = view.homography.to_px(area)
+            if (seen < 0).any() or (seen > self._size).any():
+                yield f"{where(name)} lies outside the picture: turn the camera there"
 
     def _outlines(self) -> list[str]:
         agree = np.bincount(self._edges.card[self._off < EDGE_MM], minlength=len(self.places))
         faults = []
         shares = dict(zip(self.places, (agree / self._expected()).tolist(), strict=True))
         for place, share in shares.items():
-            if share < LEAST.get(place, WHOLE):
+            if share < (FRONT if place == MOUTH else WHOLE):
                 faults.append(
                     f"the outline of the {called(place)} disagrees with the other cards "
                     f"({100 * share:.0f} % of its edge is where it should be): lay it flat, take "
                     "away what covers it, and leave a finger's width between it and its neighbours"
-                )
+                    + (f"; or have it and the {called(MOUTH)} changed places?"
+                       if place == DISCARD else "")
+                )  # fmt: skip
         behind = (np.abs(self.fit.off_mm(self._behind)) < EDGE_MM).sum() / (EDGE_POINTS / 2)
-        if behind > self.places.count(MOUTH) * min(FREE, shares.get(DISCARD, FREE)):
+        if behind > self.places.count(MOUTH) * FREE:
             faults.append(
-                f"the {called(MOUTH)} lies free: only its front half may be out of the shoe's "
-                f"mouth; or have it and the {called(DISCARD)} changed places?"
+                f"the {called(MOUTH)} lies free: only its front half may be out of the shoe's mouth"
             )
         if not faults and self.misfit_mm() > MOST_MISFIT_MM:
             faults.append(

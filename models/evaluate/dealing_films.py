@@ -1,7 +1,8 @@
 """Read dealing films of another renderer and compare what is published with their truth.
 
-`python -m models.evaluate.dealing_films FOLDER [--only NAME]`: FOLDER holds `NAME.mp4` with
-`NAME.json`, the truth in the format `dealsim-truth-1`. Such films are not part of this repository.
+`python -m models.evaluate.dealing_films FOLDER [--only NAME] [--tables TABLES]`: FOLDER holds
+`NAME.mp4` with `NAME.json`, the truth in the format `dealsim-truth-1`. Such films are not part of
+this repository.
 All six that are at hand were looked at while following was written (`deploy/following.md`), so
 their figures show what goes wrong and do not measure it.
 """
@@ -22,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.dealing.score import aligned
+from vision.config.editor import TableFile
+from vision.config.table import load
 from vision.errors import ConfigurationError
 from vision.game.coup.fault_table import OPENLY_UNSURE
 
@@ -133,12 +136,22 @@ def table_file(truth: Json, film: Path, log: Path) -> str:
     ])  # fmt: skip
 
 
-def read_film(film: Path, truth: Json) -> list[Json]:
-    """Run the reader on a film as a black box, and return its messages."""
+def read_film(film: Path, truth: Json, tables: Path | None = None) -> list[Json]:
+    """Run the reader on a film as a black box, and return its messages.
+
+    Its table file is the truth's, or that of a folder.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table, messages = folder / "table.toml", folder / "messages.jsonl"
-        table.write_text(table_file(truth, film, folder / "table.sqlite"), "utf-8")
+        if tables is None:
+            table.write_text(table_file(truth, film, folder / "table.sqlite"), "utf-8")
+        else:
+            measured = (tables / f"{film.stem}.toml").resolve()
+            file = TableFile(measured)
+            file.change("log", {"path": str(folder / "table.sqlite")})
+            file.change("view", {"layout": load(measured).view.layout})
+            file.write(table)
         subprocess.run(  # noqa: S603
             [sys.executable, "-m", "vision.cli", "run", str(table), "--fast", "--no-broker",
              "--messages", str(messages)],
@@ -146,15 +159,6 @@ def read_film(film: Path, truth: Json) -> list[Json]:
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
         return _lines(messages)
-
-
-def said_of(film: Path, truth: Json, folder: Path | None) -> list[Json]:
-    """Return the messages of a film: those in a folder where one is given, or read it."""
-    return (
-        read_film(film.resolve(), truth)
-        if folder is None
-        else _lines(folder / f"{film.stem}.jsonl")
-    )
 
 
 def _lines(path: Path) -> list[Json]:
@@ -233,6 +237,8 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="films (.mp4), each with its truth (.json)")
     parser.add_argument("--only", default="*", metavar="NAME", help="the film of that name")
     parser.add_argument("--messages", type=Path, help="what was published, NAME.jsonl: read none")
+    words = "read with NAME.toml of this folder (models.evaluate.film_tables), not the truth's"
+    parser.add_argument("--tables", type=Path, help=words)
     arguments = parser.parse_args()
     films = sorted(arguments.folder.glob(f"{arguments.only}.mp4"))
     if not films:
@@ -243,7 +249,11 @@ def main() -> int:
     for film in films:
         truth = json.loads(film.with_suffix(".json").read_text("utf-8"))
         known = len(tally.notes)
-        messages = said_of(film, truth, arguments.messages)
+        messages = (
+            _lines(arguments.messages / f"{film.stem}.jsonl")
+            if arguments.messages
+            else read_film(film.resolve(), truth, arguments.tables)
+        )
         compare(truth, messages, tally, film.stem)
         print(*tally.notes[known:], f"{film.stem}, so far: {tally}", sep="\n", flush=True)
     return 1 if tally.wrong else 0

@@ -153,9 +153,9 @@ def _log(config: TableConfig) -> Iterator[str]:
         anchors = config.log.anchors
         folder = Path(anchors).absolute().parent if anchors else path.absolute().parent
         if not folder.is_dir() or folder.stat().st_dev == path.absolute().parent.stat().st_dev:
-            raise ConfigurationError(
-                f"[log] anchors: {anchors or 'beside the log'} is not on another disk than {path}, "
-                "so an older copy of both is not noticed; name a file on another machine's share"
+            yield (
+                f"ANCHORS ON THE LOG'S DISK ({anchors or 'beside the log'}): an older copy of both "
+                "put back is not noticed; name a file on another machine's share in [log] anchors"
             )
     else:
         yield (

@@ -126,26 +126,6 @@ def test_taken_port_of_the_broker_is_avoided_in_a_new_table_file(
     assert f"port {usual.port} or 9001 is taken; [broker] has others" in capsys.readouterr().out
 
 
-def test_terminal_is_asked_for_the_house_rules(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Each sheet is a line; what is not known is asked again, Enter leaves it as it is."""
-    answers = iter(["9", "1", "face-down", "10", "", "EUR"])
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda _question: next(answers))
-    assert set_up(monkeypatch, "kitchen.toml", "--source", "camera") == 0
-    said = capsys.readouterr().out
-    assert "1  Baccarat with commission: 8 decks" in said
-    assert "9 is none of them" in said
-    config = load(Path("kitchen.toml"), unmeasured=True)
-    assert (config.profile, config.dealing) == ("commission", "face-down")
-    assert (config.wagers.least, config.wagers.greatest, config.wagers.currency) == (
-        10,
-        None,
-        "EUR",
-    )
-
-
 def test_taken_port_of_the_board_is_avoided(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from vision.camera.source import first_frame, is_live
 from vision.commands import reports_of
 from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.config.editor import TableFile
-from vision.config.profiles import DEALINGS, in_a_line, load_profile, profile_names
 from vision.config.table import BrokerSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -142,34 +140,9 @@ def _add_camera(file: TableFile, source: str | None) -> None:
     width, height = first_frame(camera).size
     named = named or source or "0"
     file.change("camera", {"source": named, "width": width, "height": height})
-    if sys.stdin.isatty():
-        _ask_rules(file)
     if not file.section("broker"):
         _find_ports(file)
     print(f"{file.path}: the camera {shown(named)} gives {width} x {height} pixels")
-
-
-def _ask_rules(file: TableFile) -> None:
-    """Ask by which rules the house plays; where no terminal answers, the page asks."""
-    names = profile_names()
-    for number, name in enumerate(names, 1):
-        print(f"{number}  {in_a_line(load_profile(name))}")
-    rules = _answer("rules", [str(number) for number in range(1, len(names) + 1)])
-    dealing = _answer("dealing", DEALINGS)
-    file.change("", {"profile": names[int(rules) - 1] if rules else None, "dealing": dealing})
-    limits = {key: _answer(f"{key} wager (Enter: not shown)") for key in ("least", "greatest")}
-    amounts = {key: float(text) if text else None for key, text in limits.items()}
-    file.change("wagers", {**amounts, "currency": _answer("currency, as EUR")})
-
-
-def _answer(question: str, choices: Sequence[str] = ()) -> str | None:
-    """Return one of the choices, a number without any; `None` for Enter: as it is by default."""
-    asked = f"{question} ({', '.join(choices)}; Enter: the usual): " if choices else f"{question}: "
-    while answer := input(asked).strip():
-        if not choices or answer in choices:
-            return answer
-        print(f"{answer} is none of them")
-    return None
 
 
 def _find_ports(file: TableFile) -> None:

@@ -78,6 +78,7 @@ ROOMS = {
             "camera",
             "config",
             "sight.geometry",
+            "sight.quality.table_fit",
             "sight.quality.view",
         ),
         (

@@ -15,11 +15,14 @@ import pytest
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
 from tests.setup.calibration.laid import good, measuring
+from vision.board.desk.setup import DRAWN, Job
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import load
+from vision.errors import OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.sight.drawing import STRIP_PX
 
 API = "api/setup/7/"
 
@@ -89,6 +92,37 @@ def test_changed_table_file_is_recorded_with_both_hashes(
     change = f"sha256 {before} -> sha256 {after}"
     assert workshop.facts("table_file_changed") == [("Di", str(workshop.file), change)]
     assert f"Di wrote the areas of {workshop.file}" in caplog.text
+
+
+def test_drift_is_shown_and_taken_over_by_one_request(workshop: Workshop) -> None:
+    """The numbers of CAMERA_MOVED give the areas as they would be, and then those in the file."""
+    numbers = "1.05 1.0 12 -8 0"
+    shown = workshop.client.get(f"{API}places", params={"moved": numbers}).json()
+    was = np.array(shown["places"]["PUNTO_1"])
+    assert np.abs(was - shown["proposed"]["PUNTO_1"]).max() > 5
+    body = {"version": shown["version"], "moved": numbers}
+    assert workshop.client.post(f"{API}places", json=body).status_code == 200
+    now = workshop.client.get(f"{API}places").json()
+    assert np.abs(np.subtract(now["places"]["PUNTO_1"], shown["proposed"]["PUNTO_1"])).max() < 0.3
+    for wrong in ("1 2 3", "1 1 nan 0 0", "0 1 0 0 0", "1 1 9000 0 0"):
+        body = {"version": now["version"], "moved": wrong}
+        assert workshop.client.post(f"{API}places", json=body).status_code == 400
+    assert workshop.client.get(f"{API}places").json() == now
+
+
+def test_what_the_running_reader_sees_is_shown(workshop: Workshop) -> None:
+    """The picture is the reader's own, since it has the camera; before its first there is none."""
+    job = Job()
+    with pytest.raises(OutsideError, match="no picture yet"):
+        job.picture()
+    bright = str(workshop.file.parent / "pictures" / "1.jpg")
+    words = ["run", str(workshop.file), "--source", bright, "--fast", "--no-broker"]
+    assert job.start("run", [*words, "--log", f"{workshop.file}.sqlite", "--draw", DRAWN])
+    wait_for(lambda: not job.running, 300.0)
+    drawn = cv2.imdecode(np.frombuffer(job.picture(), np.uint8), cv2.IMREAD_COLOR)
+    assert drawn is not None
+    assert drawn.shape == (540 + STRIP_PX, 960, 3)
+    assert drawn[4, 4].max() < 30  # beyond the layout
 
 
 def test_command_that_is_run_is_recorded(workshop: Workshop) -> None:

@@ -170,7 +170,12 @@ def test_every_key_of_the_camera_is_honoured(table: Path, monkeypatch: pytest.Mo
 
 
 def test_areas_are_moved_to_where_cards_lie(table: Path) -> None:
-    """The numbers of CAMERA_MOVED: cards look a tenth larger, and lie 20 mm beside the slots."""
+    """The numbers of CAMERA_MOVED: cards look a tenth larger, and lie 20 mm beside the slots.
+
+    The picture of the layout is a new one.
+    """
+    cv2.imwrite(str(table.with_name("now.png")), np.full((360, 640, 3), 90, np.uint8))
+    table.write_text(table.read_text("utf-8").replace('"0"', '"now.png"'), "utf-8")
     before = load(table).view.table_view()
     assert main(["calibrate", str(table), "--moved", "1.1", "1.0", "20", "-0", "0"]) == 0
     after = load(table).view.table_view()
@@ -183,10 +188,13 @@ def test_areas_are_moved_to_where_cards_lie(table: Path) -> None:
     corner = before.homography.to_mm([400, 300]) / 1.1
     assert np.abs(after.homography.to_mm([400, 300]) - corner).max() < 0.2
     assert table.with_name("table.toml.bak").exists()
+    assert Path(load(table).view.layout).is_file()
 
 
 def test_numbers_of_no_move_are_refused(table: Path) -> None:
     """What was not copied whole, or leaves no area in the picture, moves nothing."""
+    cv2.imwrite(str(table.with_name("now.png")), np.full((360, 640, 3), 90, np.uint8))
+    table.write_text(table.read_text("utf-8").replace('"0"', '"now.png"'), "utf-8")
     before = table.read_bytes()
     with pytest.raises(SystemExit):
         main(["calibrate", str(table), "--moved", "1", "2"])

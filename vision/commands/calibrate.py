@@ -10,16 +10,14 @@ import os
 import select
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import cv2
-import numpy as np
 
 from vision.camera.decoding import Shot
-from vision.camera.source import frames, is_live, open_source
-from vision.config.editor import TableFile, view_section
+from vision.camera.source import first_frame, frames, is_live, open_source
+from vision.config.editor import TableFile
 from vision.config.table import CameraSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, refuse_existing, write_whole
@@ -33,7 +31,7 @@ from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, lacks, p
 from vision.setup.enrolment.enrol import enrol as enrol_deck
 from vision.setup.enrolment.gather import Showing
 from vision.sight.drawing import Drawing
-from vision.sight.geometry.plane import Frame, Homography, Image, TableView
+from vision.sight.geometry.plane import Frame, Image
 from vision.sight.quality.table_fit import Drift
 from vision.sight.reading.deck import Captured
 
@@ -69,8 +67,8 @@ def run(args: argparse.Namespace) -> None:
     file, pictures = TableFile(args.table), [*args.pictures, *args.cards]
     if args.moved:
         config = load(args.table)
-        view = _moved(config.view.table_view(), Drift(*args.moved))
-        file.change("view", view_section(view, (config.camera.width, config.camera.height)))
+        view = Drift(*args.moved).applied(config.view.table_view())
+        file.change_view(view, first_frame(config.camera).image)
         print(f"{args.table}: areas moved; the old file is kept as {file.write()}")
         return
     if pictures and args.source is not None:
@@ -145,22 +143,6 @@ def _accepted(found: LaidCards, name: str) -> LaidCards:
     if found.faults:
         raise OutsideError("\n".join(f"{name}: {fault}" for fault in found.faults))
     return found
-
-
-def _moved(view: TableView, drift: Drift) -> TableView:
-    """Return the view with its areas where cards were seen to lie, in their true size."""
-    plane, shrink = view.homography, np.diag([1 / drift.size, 1 / drift.size, 1.0])
-    areas = {
-        name: (drift.moved(area) / drift.size).astype(np.float32)
-        for name, area in view.areas.items()
-    }
-    return replace(
-        view,
-        homography=Homography(shrink @ plane.matrix, plane.lens),
-        slots={slot: areas[slot.name] for slot in view.slots},
-        mouth=areas["MOUTH"],
-        discard=areas.get("DISCARD"),
-    )
 
 
 def _target(path: Path, *, over: bool) -> Path | None:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "http:// address, video file or folder of pictures")  # fmt: skip
     add("--messages", type=Path, metavar="F", help="also write every message to this file")
     add("--draw", type=Path, metavar="OUT.mp4", help="also write a film of the table with the "
-        "reader's beliefs drawn on it: cards, layouts, events")  # fmt: skip
+        "reader's beliefs drawn on it: cards, layouts; OUT.jpg: the last picture")  # fmt: skip
     add("--no-broker", action="store_true", help="publish to no broker")
     add("--fast", action="store_true", help="read a file as fast as it goes")
     add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")

@@ -19,7 +19,7 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged
 from vision.sight.detection.detector import Detection
 from vision.sight.following.follower import CardView
-from vision.sight.geometry.plane import Frame, Image, Points, TableView
+from vision.sight.geometry.plane import Frame, Image, Points, TableView, covered
 
 Colour = tuple[int, int, int]
 Box = tuple[int, int, int, int]  # left, top, width, height, in pixels
@@ -68,10 +68,13 @@ class SightView:
 
 
 class Drawing:
-    """Draws the frames of one table, in order of time; times are counted from the first."""
+    """Draws the frames of one table, in order of time; times are counted from the first.
 
-    def __init__(self, view: TableView) -> None:
-        self._view = view
+    With an `outline` (n x 2 px) all beyond its hull is black.
+    """
+
+    def __init__(self, view: TableView, outline: Points | None = None) -> None:
+        self._view, self._outline = view, outline
         self._began: int | None = None
         self._seen: SightView | None = None
         self._said: deque[tuple[str, Colour]] = deque(maxlen=STRIP_PX // LINE_PX)
@@ -95,8 +98,9 @@ class Drawing:
         height = 2 * round(full[1] * WIDTH_PX / full[0] / 2)
         scale = (WIDTH_PX / full[0], height / full[1])
         method = cv2.INTER_AREA if scale[0] < 1 else cv2.INTER_LINEAR
-        small = cv2.resize(frame.image, (WIDTH_PX, height), interpolation=method)
-        pen = _Pen(np.asarray(small, np.uint8), np.array(scale, np.float32))
+        shrunk = cv2.resize(frame.image, (WIDTH_PX, height), interpolation=method)
+        small, unit = np.asarray(shrunk, np.uint8), np.array(scale, np.float32)
+        pen = _Pen(small if self._outline is None else covered(small, self._outline * unit), unit)
         for name, area in self._view.areas.items():
             short = name.lower() if name in {"MOUTH", "DISCARD"} else f"{name[0]}{name[-1]}"
             pen.area(self._view.homography.to_px(area), short)

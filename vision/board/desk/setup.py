@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from starlette.requests import Request
@@ -33,6 +34,7 @@ from vision.config.profiles import (
     profile_names,
 )
 from vision.config.table import load
+from vision.errors import OutsideError
 from vision.record.facts import Fact
 
 ENGINEER = MAY_SEE["setup"]
@@ -40,11 +42,13 @@ NOT_HERE = (
     "the table file is not with this board server; set the table up where it is, with "
     "shoe-reader calibrate, check and enrol"
 )
+# Stands for the picture in which a command draws what the reader makes of the table.
+DRAWN = "DRAWN.jpg"
 # The commands that a page may run, by name: the words after `shoe-reader`; the table file is last.
 JOBS = {
     "check": ("check",),
     "enrol": ("enrol",),
-    "run": ("run",),
+    "run": ("run", "--draw", DRAWN),
 }
 # Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.
 KEPT_LINES = 200
@@ -76,7 +80,7 @@ class SetupPages:
             Route("/setup/{table}", page),
             Route(f"{start}/picture/{{kind}}", self._guard(self._picture)),
             Route(f"{start}/gauges", self._guard(lambda editor, *_: editor.gauges())),
-            Route(f"{start}/places", self._guard(lambda editor, *_: editor.places())),
+            Route(f"{start}/places", self._guard(_places)),
             Route(f"{start}/places", self._guard(self._write, change=True), methods=["POST"]),
             Route(f"{start}/house", self._guard(lambda editor, *_: house_rules(editor.file))),
             Route(f"{start}/house", self._guard(self._write_house, change=True), methods=["POST"]),
@@ -103,11 +107,15 @@ class SetupPages:
         return self._login.guard(of_table, ENGINEER, change=change)
 
     def _picture(self, editor: TableEditor, request: Request, session: Session) -> Response:
-        kind = request.path_params["kind"]
-        if kind not in ("live", "drawn", "kept"):
-            raise RefusalError(404, "there are the pictures `live`, `drawn` and `kept`")
-        self._looks.note(session, request.path_params["table"], f"picture {kind}")
-        found = editor.kept() if kind == "kept" else editor.picture(drawn=kind == "drawn")
+        kind, table = request.path_params["kind"], request.path_params["table"]
+        if kind not in ("live", "drawn", "kept", "whole"):
+            raise RefusalError(404, "there are the pictures `live`, `drawn`, `kept` and `whole`")
+        self._looks.note(session, table, f"picture {kind}")
+        job = self._jobs[table]
+        if kind == "drawn" and job.running:
+            found = job.picture()
+        else:
+            found = editor.kept() if kind == "kept" else editor.picture(kind)
         return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
@@ -181,6 +189,10 @@ def write_house_rules(file: str, given: Mapping[str, Any]) -> None:
         table.write()
 
 
+def _places(editor: TableEditor, request: Request, _session: Session) -> dict[str, Any]:
+    return editor.places(request.query_params.get("moved", ""))
+
+
 def _look(editor: TableEditor, request: Request, _session: Session) -> dict[str, Any]:
     asked = request.query_params
     return editor.look(asked.getlist("without"), asked.get("size"))
@@ -200,13 +212,28 @@ class Job:
         self._process: subprocess.Popen[str] | None = None
         self._name = ""
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._folder = TemporaryDirectory(prefix="shoe-reader-")
+        self._drawn = Path(self._folder.name, DRAWN)
+
+    @property
+    def running(self) -> bool:
+        """Whether a command runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def picture(self) -> bytes:
+        """Return the last picture that the command drew, JPEG; OutsideError where there is none."""
+        if not self._drawn.exists():
+            raise OutsideError("the command that runs has drawn no picture yet")
+        return self._drawn.read_bytes()
 
     def start(self, name: str, words: Sequence[str]) -> bool:
         """Run a command under a name; False where another one is still running."""
         with self._mutex:
-            if self._process is not None and self._process.poll() is None:
+            if self.running:
                 return False
             self._name, self._lines = name, deque(maxlen=KEPT_LINES)
+            self._drawn.unlink(missing_ok=True)
+            words = [str(self._drawn) if word == DRAWN else word for word in words]
             self._process = subprocess.Popen(  # noqa: S603  # our own program
                 [sys.executable, "-P", "-m", "vision.cli", *words],
                 stdin=subprocess.DEVNULL,
@@ -225,7 +252,7 @@ class Job:
     def stop(self) -> None:
         """End the running command, in order if it can."""
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None or not self.running:
             return
         process.terminate()
         try:
@@ -236,12 +263,10 @@ class Job:
     def state(self) -> dict[str, Any]:
         """Return the command's name, its lines so far, and its exit code, None while it runs."""
         with self._mutex:
-            code = None if self._process is None else self._process.poll()
-            running = self._process is not None and code is None
             return {
                 "name": self._name,
-                "running": running,
-                "code": code,
+                "running": self.running,
+                "code": None if self._process is None else self._process.poll(),
                 "lines": list(self._lines),
             }
 

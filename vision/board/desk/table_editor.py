@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import cv2
 import numpy as np
 
 from vision.camera.decoding import Shot
@@ -25,7 +24,8 @@ from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import jpeg, open_picture
 from vision.secrets import masked, shown
-from vision.sight.geometry.plane import Frame, Image, Points, TableView, polygon
+from vision.sight.geometry.plane import Frame, Image, Points, TableView, covered, polygon
+from vision.sight.quality.table_fit import Drift
 from vision.sight.quality.view import gauges
 
 MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
@@ -59,12 +59,13 @@ class TableEditor:
         # The last picture that was measured, and what it gave.
         self._last: tuple[Image, Any] | None = None
 
-    def picture(self, *, drawn: bool) -> bytes:
-        """Return what the camera sees of the layout now, JPEG; OutsideError without an answer.
+    def picture(self, kind: str) -> bytes:
+        """Return what the camera sees now, JPEG; OutsideError without an answer.
 
-        `drawn`: with what the reader makes of it drawn on.
+        `live` shows the layout alone, `drawn` what the reader makes of it, `whole` all.
         """
-        return jpeg(self._covered(self.viewfinder.image(drawn=drawn)), QUALITY)
+        image = self.viewfinder.image(drawn=kind == "drawn")
+        return jpeg(self._covered(image) if kind == "live" else image, QUALITY)
 
     def gauges(self) -> list[dict[str, Any]]:
         """Return light, focus and size of a card in the newest picture; OutsideError likewise."""
@@ -81,15 +82,18 @@ class TableEditor:
             )
         return jpeg(self._covered(image), QUALITY)
 
-    def places(self) -> dict[str, Any]:
+    def places(self, moved: str = "") -> dict[str, Any]:
         """Return size (width, height), places (name: n x 2 px), and the file they stand in.
 
-        There are none as long as nothing is measured.
+        There are none as long as nothing is measured. `proposed` are those after a drift, given as
+        the numbers of CAMERA_MOVED.
         """
         config, view = self._load(), self._view()
+        drifted = None if view is None or not moved else _drifted(view, moved)
         return {
             "size": [config.camera.width, config.camera.height],
             "places": {} if view is None else _in_picture(view),
+            "proposed": {} if drifted is None else _in_picture(drifted),
             "file": self.file,
             "version": self._version(),
         }
@@ -127,32 +131,26 @@ class TableEditor:
         return str(file.write()), before, self._version()
 
     def write(self, changed: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Write the places that were moved (pixels), and keep a picture of the layout.
+        """Write the `places` that were moved (pixels), or all, `moved` by a drift.
 
-        Return where the old file is kept, its hash, and that of the new. ConfigurationError where
-        they are no places, or the file is another than they were read from; OutsideError where it
-        cannot be written.
+        A picture of the layout is kept. Return where the old file is, its hash, and that of the
+        new. ConfigurationError where they are no places, or the file is another than they were read
+        from; OutsideError where it cannot be written.
         """
         before, view = self._version(), self._view()
         if changed.get("version") != before:
             raise ConfigurationError(
                 f"{self._path}: has changed meanwhile; reload the page, then move the areas"
             )
-        given = changed.get("places")
-        if view is None or not isinstance(given, dict) or not given:
+        given, drift = changed.get("places"), changed.get("moved")
+        if view is not None and drift:
+            after = _drifted(view, drift)
+        elif view is not None and isinstance(given, dict) and given:
+            after = _dragged(view, given)
+        else:
             raise ConfigurationError("no area was moved; drag one, then save")
-        areas = {
-            **view.areas,
-            **{n: view.homography.to_mm(_polygon(n, p)) for n, p in given.items()},
-        }
-        if strange := areas.keys() - view.areas.keys():
-            raise ConfigurationError(
-                f"this table has no such areas: {sorted(strange)}; load the page again"
-            )
-        slots = {slot: areas[slot.name] for slot in view.slots}
-        moved = replace(view, slots=slots, mouth=areas["MOUTH"], discard=areas.get("DISCARD"))
         file = TableFile(self._path)
-        file.change_view(moved, self.viewfinder.image())
+        file.change_view(after, self.viewfinder.image())
         return str(file.write()), before, self._version()
 
     def _load(self) -> TableConfig:
@@ -169,16 +167,35 @@ class TableEditor:
         """
         if self._view() is None:
             return image
-        hull = cv2.convexHull(self._load().view.outline_px()).reshape(-1, 2)
-        mask = np.zeros(image.shape[:2], np.uint8)
-        cv2.fillConvexPoly(mask, np.rint(hull).astype(np.int32), 255)
-        return cast(Image, cv2.bitwise_and(image, image, mask=mask))
+        return covered(image, self._load().view.outline_px())
 
     def _version(self) -> str:
         try:
             return hashlib.sha256(self._path.read_bytes()).hexdigest()
         except OSError as error:
             raise OutsideError(f"{self._path}: {error.strerror}") from error
+
+
+def _dragged(view: TableView, given: Mapping[str, Any]) -> TableView:
+    """Return a view with some areas (n x 2 px by name) elsewhere."""
+    areas = {**view.areas, **{n: view.homography.to_mm(_polygon(n, p)) for n, p in given.items()}}
+    if strange := areas.keys() - view.areas.keys():
+        raise ConfigurationError(
+            f"this table has no such areas: {sorted(strange)}; load the page again"
+        )
+    slots = {slot: areas[slot.name] for slot in view.slots}
+    return replace(view, slots=slots, mouth=areas["MOUTH"], discard=areas.get("DISCARD"))
+
+
+def _drifted(view: TableView, numbers: object) -> TableView:
+    """Return a view whose areas moved as the numbers of CAMERA_MOVED say."""
+    try:
+        drift = Drift(*map(float, str(numbers).split()))
+    except (ValueError, TypeError):
+        drift = Drift(0, 0, 0, 0, 0)
+    if not (np.isfinite(drift).all() and drift.size > 0 and drift.spread > 0):
+        raise ConfigurationError(f"moved: {numbers} are not the numbers of CAMERA_MOVED")
+    return drift.applied(view)
 
 
 def _in_picture(view: TableView) -> dict[str, Any]:

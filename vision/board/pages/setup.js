@@ -70,6 +70,12 @@ function reader(name, table) {
       button.addEventListener("click", async () => { item.title = await order(name, "ack_alert", { alert: alert.id }); });
       item.append(button);
     }
+    const [, moved] = alert.text?.match(/--moved ([-+.\de ]+)/) ?? [];
+    if (moved) {
+      const areas = make("a", "", word("setup.areas"));
+      areas.href = `${link.href.split("?")[0]}?${new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), moved })}`;
+      item.append(" ", areas);
+    }
     list.append(item);
   }
   const plots = make("div", "plots");

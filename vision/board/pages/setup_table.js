@@ -10,6 +10,8 @@ import { spoken, translated, word, wordOf } from "/words.js";
 // Milliseconds between two live pictures, and between two questions how the command is doing.
 const LIVE_MS = 700;
 const JOB_MS = 1000;
+// Where a drift is to be taken over: the numbers of CAMERA_MOVED.
+let moved = new URLSearchParams(location.search).get("moved") ?? "";
 const table = decodeURIComponent(location.pathname.split("/").pop());
 const base = `/api/setup/${encodeURIComponent(table)}`;
 let places = null;
@@ -35,13 +37,13 @@ function say(id, text, bad = false) {
 // --- the picture -----------------------------------------------------------------------------
 
 async function look() {
-  // A camera on a cable serves one program at a time.
-  if (job.running && kind !== "kept") {
+  // A camera on a cable serves one program at a time; the reader draws what it sees.
+  if (job.running && kind !== "kept" && !(kind === "drawn" && job.name === "run")) {
     say("seen", word("setup.camera_busy"));
     return setTimeout(look, LIVE_MS);
   }
   const asked = kind;
-  const { blob, why } = await picture(`${base}/picture/${asked}`);
+  const { blob, why } = await picture(`${base}/picture/${laying ? "whole" : asked}`);
   if (asked === kind) showPicture(blob, why);
   if (blob && kind === "live") measure();
   setTimeout(look, kind !== "kept" && blob ? LIVE_MS : 3000);
@@ -87,20 +89,22 @@ function choose(wanted) {
 // --- the places ------------------------------------------------------------------------------
 
 async function load() {
-  const { body, why } = await ask(`${base}/places`);
+  const { body, why } = await ask(`${base}/places${moved && `?moved=${encodeURIComponent(moved)}`}`);
   if (why) return say("said", why, true);
   places = new Places($("places"), body, changed);
   setText("how", word(places.measured ? "setup.measured" : "setup.measure"));
   $("drawn").disabled = !places.measured;
   changed();
+  if (moved) places.propose({}, body.proposed);
   guide();
 }
 
 function changed() {
-  const any = Object.keys(places.moved()).length > 0;
+  const names = Object.keys(moved ? places.now : places.moved());
+  const any = names.length > 0;
   $("save").disabled = !any;
   $("undo").disabled = !any;
-  if (any) say("said", word("setup.not_saved", { names: Object.keys(places.moved()).map(areaName).join(", ") }));
+  if (any) say("said", word("setup.not_saved", { names: names.map(areaName).join(", ") }));
 }
 
 // --- the laid cards --------------------------------------------------------------------------
@@ -180,8 +184,9 @@ function guide() {
 
 async function save() {
   $("save").disabled = true;
-  const { body, why } = await ask(`${base}/places`, { places: places.moved(), version: places.version });
+  const { body, why } = await ask(`${base}/places`, { places: places.moved(), moved, version: places.version });
   if (why) { $("save").disabled = false; return say("said", why, true); }
+  moved = "";
   await load();
   say("said", word("setup.saved", { file: body.kept }));
 }
@@ -193,6 +198,7 @@ async function run(name) {
   const { body, why } = await ask(`${base}/job/${name}`, {});
   if (why) return setText("progress", why);
   showJob(body);
+  if (name === "run") choose("drawn");
 }
 
 function showJob(now) {
@@ -254,7 +260,7 @@ async function begin() {
   $("save").addEventListener("click", save);
   $("lay").addEventListener("click", () => lay(!laying));
   $("keep").addEventListener("click", keep);
-  $("undo").addEventListener("click", async () => { await load(); say("said", ""); });
+  $("undo").addEventListener("click", async () => { moved = ""; await load(); say("said", ""); });
   beginHouse((asked) => { done.house = asked; guide(); });
   await load();
   if (!places) return;

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Self
 
@@ -24,13 +25,16 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import taken
 from vision.game.outputs import Output
 from vision.inference.load import for_pictures
+from vision.pictures import jpeg
 from vision.setup.calibration.cards import measure
 from vision.sight.drawing import Drawing, SightView, output_words
 from vision.sight.geometry.plane import Frame, Image
 from vision.wire.session import Step
 
 CODEC = "libx264"
-SUFFIX = ".mp4"
+SUFFIX, PICTURE = ".mp4", ".jpg"
+# Milliseconds between two pictures, and their quality (0 to 100): letters stay sharp.
+PICTURE_EVERY_MS, QUALITY = 500, 85
 # Milliseconds, the unit of the pictures' times: a camera may deliver them at any pace.
 TICK = Fraction(1, 1000)
 # Seconds from one whole picture to the next, and so of a fragment: what is lost when the program is
@@ -46,13 +50,16 @@ MUXER = {"movflags": "frag_keyframe+empty_moov+default_base_moof"}
 class DrawnFilm:
     """The film of a run; made at once, and removed again where not one picture came.
 
+    Named OUT.jpg, it is a picture, that is always the last: for a page that shows it.
     A film that cannot be written on does not end the run: `failure` says why it ended.
     """
 
     def __init__(self, path: Path, config: TableConfig) -> None:
         """Make the file; ConfigurationError or OutsideError where a film cannot be written."""
         self._path = path
-        self._drawing = Drawing(config.view.table_view())
+        self._is_picture = path.suffix == PICTURE
+        outline = config.view.outline_px() if self._is_picture else None
+        self._drawing = Drawing(config.view.table_view(), outline)
         self._fps = config.camera.fps
         self._said: list[Output] = []
         self._began: int | None = None
@@ -64,7 +71,7 @@ class DrawnFilm:
                 f"--draw: this PyAV was built without {CODEC}; install the wheel that its project "
                 "publishes: pip install --force-reinstall av"
             )
-        self._file = _new_file(path)
+        self._file = BytesIO() if self._is_picture else _new_file(path)
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +87,7 @@ class DrawnFilm:
             self._file.close()
         except (OSError, FFmpegError) as error:
             self.failure = self.failure or f"{self._path}: cannot be ended: {error}"
-        if self._opened is None:
+        if self._opened is None and not self._is_picture:
             self._path.unlink(missing_ok=True)
 
     def take(self, step: Step) -> None:
@@ -90,13 +97,19 @@ class DrawnFilm:
     def show(self, frame: Frame, seen: SightView | None) -> None:
         """Draw a picture and add it; one that is not later than the last is left out."""
         self._began = frame.at if self._began is None else self._began
-        if self.failure is not None or frame.at - self._began <= self._last:
+        late = PICTURE_EVERY_MS if self._is_picture and self._last >= 0 else 0
+        if self.failure is not None or frame.at - self._began <= self._last + late:
             return
         self._last = frame.at - self._began
         said, self._said = self._said, []
         lines = [line for output in said for line in output_words(output)]
         picture = self._drawing(frame, seen, lines)
         try:
+            if self._is_picture:
+                new = self._path.with_suffix(".new")
+                new.write_bytes(jpeg(picture, QUALITY))
+                new.replace(self._path)
+                return
             self._opened = self._opened or self._open(picture.shape[1], picture.shape[0])
             image = av.VideoFrame.from_ndarray(picture, format="bgr24")
             image.pts, image.time_base = self._last, TICK
@@ -124,7 +137,8 @@ def _new_file(path: Path) -> IO[bytes]:
     """Make the file of a film, which must not be there yet."""
     if path.suffix.lower() != SUFFIX:
         raise ConfigurationError(
-            f"--draw: {path} is not an MP4 file; give a name that ends in {SUFFIX}"
+            f"--draw: {path} is no film; give a name that ends in {SUFFIX} (or in {PICTURE}, for a "
+            "picture that is always the last)"
         )
     try:
         return path.open("xb")
@@ -145,7 +159,7 @@ def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
     """
     pipeline = SightPipeline(config, models_of(config), rules=rules_of(config))
     pipeline.keep_view()
-    drawing = Drawing(config.view.table_view())
+    drawing = Drawing(config.view.table_view(), config.view.outline_px())
 
     def draw(frame: Frame) -> Image:
         pipeline.see(frame)

@@ -133,6 +133,13 @@ def overlap(first: Points, second: Points) -> float:
     return shared / (sum(areas) - shared) if shared else 0.0
 
 
+def covered(image: Image, outline: Points) -> Image:
+    """Return a picture (H x W x 3), all black beyond the hull of points (n x 2 px)."""
+    mask, hull = np.zeros(image.shape[:2], np.uint8), cv2.convexHull(outline)
+    cv2.fillConvexPoly(mask, np.rint(hull).astype(np.int32), 255)
+    return cast(Image, cv2.bitwise_and(image, image, mask=mask))
+
+
 def shared_part(first: Points, second: Points) -> Points:
     """Return the corners (n x 2, none if apart) of the part common to two convex polygons."""
     return np.array([(c.real, c.imag) for c in _shared(first, second)], np.float32).reshape(-1, 2)

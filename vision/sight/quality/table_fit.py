@@ -26,7 +26,7 @@ from vision.game.events import CoupSeen, Event, Slot
 from vision.sight.detection.classifier import LEAST_READABLE, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import COVERED, STRONG, SURE, PlaceLook, is_outside
-from vision.sight.geometry.plane import Image, Points, TableView, overlap
+from vision.sight.geometry.plane import Homography, Image, Points, TableView, overlap
 
 # How many times as large as the table file says cards may look before nothing is believed: no card
 # is so far from another in size. What reading needs is narrower, and a warning.
@@ -93,6 +93,21 @@ class Drift(NamedTuple):
         place = np.asarray(points, np.float64) @ (1, 1j)
         there = place * cmath.rect(self.spread, math.radians(self.turn)) + complex(self.x, self.y)
         return np.stack([there.real, there.imag], axis=-1)
+
+    def applied(self, view: TableView) -> TableView:
+        """Return the view with its areas where cards were seen to lie, in their true size."""
+        plane, shrink = view.homography, np.diag([1 / self.size, 1 / self.size, 1.0])
+        areas = {
+            name: (self.moved(area) / self.size).astype(np.float32)
+            for name, area in view.areas.items()
+        }
+        return replace(
+            view,
+            homography=Homography(shrink @ plane.matrix, plane.lens),
+            slots={slot: areas[slot.name] for slot in view.slots},
+            mouth=areas["MOUTH"],
+            discard=areas.get("DISCARD"),
+        )
 
 
 def _similarity(

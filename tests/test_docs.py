@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from tests import figures
-from tests.house.draw import PAGE, drawing, written
+from tests.house.draw import PAGE, drawing, origins, written
 from tests.house.graph import House
 from vision.commands import COMMANDS
 from vision.config.table import TableConfig
@@ -113,6 +113,12 @@ def test_every_schema_has_a_documented_topic() -> None:
     schemas = {path.stem for path in (ROOT / "vision" / "schemas").glob("*.json")}
     named = {re.sub(r"/\{name\}|[{}]", "", topic).replace("/", "_") for topic in TOPICS}
     assert schemas <= named
+
+
+def test_every_fault_is_made_somewhere() -> None:
+    """A row of the table of faults without a module that finds, alleges or notices it is none."""
+    made = {code for codes in origins(House(ROOT)).values() for code in codes}
+    assert made == set(KINDS)
 
 
 def test_fault_table_is_that_of_the_program() -> None:

@@ -24,20 +24,21 @@ from models.evaluate.streams import Film, films_of
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
-from vision.sight.following.decisions import Account, Accounts, lies
+from vision.sight.following.cards import HAND_OF, SHOE
+from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, SlotEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.places import ElsewhereWatch
 from vision.sight.following.procedure import (
     ELSEWHERE,
     OVER,
+    REMOVED,
     RETURNED,
-    TAKEN,
     TWO_OUT,
     UNDER,
     Procedure,
 )
-from vision.sight.following.world import BEAM, SHOE, Decoder, TableLook, layout, slot_of
+from vision.sight.following.world import BEAM, Decoder, TableLook
 
 # What the decoder cannot know or names otherwise: not counted as incidents here.
 NOT_OF_LAYOUT = {"SWITCH", "EXPOSED_IN_SHOE", "EXPOSED_EARLY", "UNREAD", "CUT_CARD", "MISREAD"}
@@ -108,8 +109,9 @@ class Decoded:
         for account in (*decided, *accounts.open):
             count, lying = self._known.get(account.coup, (0, frozenset()))
             self.outs += [at] * (len(account.cards) - count)
-            now = frozenset(card.place for card in account.cards if lies(card.place))
-            self.placed += [(at, place) for place in now - lying]
+            slots = (card.place.lies for card in account.cards)
+            now = frozenset(slot for slot in slots if slot is not None)
+            self.placed += [(at, slot) for slot in now - lying]
             self._known[account.coup] = max(count, len(account.cards)), lying | now
         self.coups += [(at, account) for account in decided if not is_burn(account)]
 
@@ -155,7 +157,7 @@ def codes_of(account: Account, odds: float) -> set[str]:
     codes = alleged & {RETURNED, TWO_OUT}
     if account.is_open(odds):
         return codes  # what rests on the layout is alleged of a layout that is known
-    if TAKEN in alleged:
+    if REMOVED in alleged:
         codes.add("WRONG_REMOVED")
     if alleged & {OVER, ELSEWHERE, UNDER}:
         codes |= _of_layout(account, alleged)
@@ -171,16 +173,14 @@ def alleging_odds(account: Account | None) -> float:
 
 def _of_layout(account: Account, alleged: set[str]) -> set[str]:
     """Return what the tableau says of the believed layout."""
-    likely = next(
-        state.cards for state, _ in account.likeliest if layout(state.cards) == account.layout
-    )
-    laid = [(slot_of(p), points) for p, _, points in likely if p != SHOE]
-    firsts = [(slot, points) for slot, points in laid if slot is not None and slot < Slot.PUNTO_3]
+    likely = next(state.cards for state, _ in account.likeliest if state.layout == account.layout)
+    laid = [(card.place.slot, card.points) for card in likely if card.place is not SHOE]
+    firsts = [(s, points) for s, points in laid if s is not None and s < Slot.PUNTO_3]
     if [slot for slot, _ in laid[:4]] != [0, 1, 2, 3] and ELSEWHERE in alleged:
         return {"WRONG_ORDER_INIT", "WRONG_HAND"}  # truths name it by the order or by the card
-    sums = [total(tuple(p for s, p in firsts if s is not None and s % 2 == h)) for h in (0, 1)]
+    sums = [total(tuple(p for s, p in firsts if HAND_OF[s] == hand)) for hand in (0, 1)]
     extras = tuple(
-        ExtraCard(None if slot is None else slot % 2, None, points)
+        ExtraCard(None if slot is None else HAND_OF[slot], None, points)
         for slot, points in laid
         if slot is None or slot >= Slot.PUNTO_3
     )

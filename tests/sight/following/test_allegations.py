@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from vision.sight.following.decisions import Account, Allegations, SaidCard
-from vision.sight.following.world import GONE
+from vision.sight.following.cards import CARDS, FACE, GONE
+from vision.sight.following.decisions import Account, Allegations
 
 EMPTY, LIES = -3.0, 3.0
 
 
 def early(said: list[float]) -> bool:
     """Whether an early deal is alleged, by how much a slot looks like a card look by look."""
-    before = Account(1, [SaidCard(0, GONE + 1, face_up=True)])
     allegations = Allegations(50)
+    before = Account(1, 1, Allegations(50), [CARDS[GONE[1], FACE, None]], [0])
     for each in said:
         values = np.zeros((3, 6))
         values[2, 1] = each

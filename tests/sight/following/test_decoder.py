@@ -7,29 +7,25 @@ import pytest
 from tests.sight.following.play import FRAME_MS, Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
-from vision.sight.following.decisions import Account
+from vision.sight.following.cards import BACK, CARDS, GONE_ASIDE, HAND, SHOE, SLOTS
+from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.procedure import (
     ELSEWHERE,
     OVER,
+    REMOVED,
     RETURNED,
-    TAKEN,
     TWO_OUT,
     UNDER,
     Procedure,
 )
 from vision.sight.following.world import (
-    BACK,
     BEAM,
-    GONE_ASIDE,
-    HAND,
     MOST_CARRIED,
-    SHOE,
     Decoder,
     Lip,
     State,
     World,
     is_lawful,
-    slot_of,
 )
 
 P1, B1, P2, B2, P3, B3 = Slot
@@ -208,7 +204,7 @@ def test_card_taken_off_while_the_coup_goes_on_is_told() -> None:
     play.sweep()
     account = play.decided()
     assert account.layout == tuple(int(slot) for slot, _ in FIVE)
-    assert account.odds[TAKEN] > ALLEGED
+    assert account.odds[REMOVED] > ALLEGED
 
 
 def test_draw_that_the_mouth_did_not_see_accuses_nobody() -> None:
@@ -320,7 +316,7 @@ def test_burned_cards_make_no_coup() -> None:
     play.deal(*NATURAL)
     best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
     assert best.coup == 2
-    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+    assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
 
 def test_burned_cards_may_lie_beside_the_slots() -> None:
@@ -335,7 +331,7 @@ def test_burned_cards_may_lie_beside_the_slots() -> None:
     play.deal(*NATURAL)
     best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
     assert best.coup == 2
-    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+    assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
 
 def test_card_that_waits_half_out_says_nothing_of_a_burn() -> None:
@@ -350,15 +346,15 @@ def test_card_that_waits_half_out_says_nothing_of_a_burn() -> None:
         play.wait(1.0, Lip.EMERGING, hand=False)
     best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
     assert best.coup == 2
-    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+    assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
 
 def test_burn_is_decided_once() -> None:
     """While a coup may have begun, the burn goes on; it ends once that is sure."""
     procedure = Procedure(Rules())
-    cards = ((GONE_ASIDE, BACK, None),) * 2
+    cards = (CARDS[GONE_ASIDE, BACK, None],) * 2
     burns, ended = procedure.state(cards, burning=True), procedure.state(cards)
-    account = Account(1)
+    account = Account(1, 1, Allegations(ALLEGED))
     found = []
     for p in (0.9, 0.99, 0.5, 0.01, 0.5):
         account.take(0, {burns: p, ended: 1 - p})
@@ -385,7 +381,7 @@ def test_one_card_alone_is_no_burn() -> None:
     play.wait(2.0)
     best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
     assert best.coup == 1
-    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+    assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
 
 def test_beam_is_bounded_and_keeps_a_lawful_world() -> None:
@@ -453,21 +449,21 @@ def test_card_that_a_player_holds_up_beside_an_empty_slot_is_no_third_card(secon
 
 def test_places_are_known_though_a_card_may_have_gone_back_before() -> None:
     """A card that went back, if it did, is a matter of its own odds: the others are published."""
-    lay, back = (int(P1), 0, None), (SHOE, 0, None)
+    lay, back = CARDS[SLOTS[P1], BACK, None], CARDS[SHOE, BACK, None]
     states = {State((lay,), Lip.REST, (), False): 0.98}
     states[State((back, lay), Lip.REST, (RETURNED,), False)] = 0.02
-    account = Account(1)
+    account = Account(1, 1, Allegations(ALLEGED))
     account.take(1000, states)
-    assert [card.place for card in account.cards] == [int(P1)]
+    assert [card.place for card in account.cards] == [SLOTS[P1]]
     assert not account.is_open(ALLEGED)
 
 
 def test_places_wait_where_a_card_likely_went_back() -> None:
     """Which of the cards lies there is not published while that is open."""
-    lay, back = (int(P1), 0, None), (SHOE, 0, None)
+    lay, back = CARDS[SLOTS[P1], BACK, None], CARDS[SHOE, BACK, None]
     states = {State((lay,), Lip.REST, (), False): 0.4}
     states[State((back, lay), Lip.REST, (RETURNED,), False)] = 0.6
-    account = Account(1)
+    account = Account(1, 1, Allegations(ALLEGED))
     account.take(1000, states)
     assert [card.place for card in account.cards] == [HAND]
     assert account.is_open(ALLEGED)

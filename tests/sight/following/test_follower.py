@@ -27,10 +27,11 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.rules import Dealing, Rules
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Kind
-from vision.sight.following.decisions import Account, Allegations, SaidCard
-from vision.sight.following.follower import Follower, Resumed, Sight, _Told
+from vision.sight.following.cards import BACK, CARDS, GONE, HAND
+from vision.sight.following.decisions import Account, Allegations
+from vision.sight.following.follower import Follower, Resumed, Sight
 from vision.sight.following.places import LEAST_SCORE, PlaceWatch
-from vision.sight.following.world import BACK, GONE, HAND, World
+from vision.sight.following.world import World
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.faces import FaceReader, Limits
 
@@ -40,7 +41,6 @@ NATURAL = parse_cards("4s Kd 5c 7h")
 MODES = {UP: Dealing.FACE_UP, DOWN: Dealing.FACE_DOWN, PUNTO_FIRST: Dealing.PUNTO_FIRST}
 # A detector that misses one card in ten, doubles some and takes some backs for faces.
 BAD = Faults(missed=0.1, doubled=0.05, wrong_kind=0.03, jitter_mm=1.0)
-CARDS = ("As", "Kd", "3c", "7h", "9d")
 FPS = 15  # half of a camera's: what goes by is told all the same, at half the time
 
 
@@ -137,7 +137,7 @@ def test_coup_that_proves_to_be_none_is_taken_back() -> None:
     table.play(deal_coup(table.stage, FIVE, UP))
     accounts, decoder = table.follower.accounts, table.follower.decoder
     lies = max(decoder.worlds, key=lambda world: decoder.worlds[world]).state
-    drawn = decoder.procedure.state(((HAND, BACK, None),))
+    drawn = decoder.procedure.state((CARDS[HAND, BACK, None],))
     for next_one in (0.99, 0.01, 0.01):
         worlds = {World(2, lies, drawn): next_one, World(1, None, lies): 1 - next_one}
         accounts.decoder = SimpleNamespace(worlds=worlds)  # type: ignore[assignment]
@@ -229,18 +229,17 @@ def test_early_deal_is_alleged_only_where_both_coups_were_seen(unseen: str | Non
         table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, card), PLACES[slot]))
     table.play(table.stage.wait(1000))
     before = table.follower.accounts.open[-1]
-    now = Account(2, [SaidCard(table.stage.frame_number * 1000 // FPS)])
-    for lay in before.cards:
-        lay.place = GONE + int(lay.slot or 0)
+    at = table.stage.frame_number * 1000 // FPS
+    now = Account(2, 5, Allegations(50), [CARDS[HAND, BACK, None]], [at])
+    before.cards = [CARDS[GONE[card.place.slot or 0], card.side, None] for card in before.cards]
     for account, name in ((before, "before"), (now, "now")):
         account.blind = unseen == name
     table.follower.accounts.open = [before, now]
-    table.follower._told[2] = _Told(5, Allegations(50))
     values = np.zeros((3, 6))
     values[2] = 3.0
     for _ in range(4):
-        table.follower._note_early(now.cards[0].out_at, values)
-    codes = {each.code for each in table.follower._told[2].alleged.told(5)}
+        table.follower._note_early(at, values)
+    codes = {each.code for each in now.alleged.told(5)}
     assert codes == (set() if unseen else {"EARLY_DEAL"})
 
 

@@ -15,25 +15,22 @@ from collections import defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
-from vision.game.events import Allegation, Slot
+from vision.game.events import Allegation, CoupSeen, Slot
+from vision.sight.following.cards import (
+    BACK,
+    CARDS,
+    FACE,
+    HAND,
+    LAY,
+    SHOE,
+    TAKEN,
+    Cards,
+    CoupCard,
+    Place,
+)
 from vision.sight.following.evidence import Values
 from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT
-from vision.sight.following.world import (
-    ASIDE,
-    FACE,
-    GONE_ASIDE,
-    HAND,
-    LEAST_LAWFUL,
-    SHOE,
-    UNSEEN,
-    Cards,
-    Decoder,
-    State,
-    is_gone,
-    layout,
-    slot_of,
-    taken_from,
-)
+from vision.sight.following.world import LEAST_LAWFUL, Decoder, Layout, State
 from vision.sight.reading.faces import Face
 
 # From these probabilities on it is said that a card is out, and how a coup lies: 50 to 1, the odds
@@ -49,42 +46,32 @@ SURE_ODDS = 50.0
 # Worlds shown to people.
 MOST_SHOWN = 6
 
+DRAWN = CARDS[HAND, BACK, None]  # as a card is published first
+
 Weighed = Mapping[State, float]
 
 
 @dataclass(slots=True)
-class SaidCard:
-    """A card as said last: when it left (ms), its place and side.
-
-    A card that was lifted from its slot counts as lying there. `found`: it lay there when it was
-    first said to be out.
-    """
-
-    out_at: int
-    place: int = HAND
-    face_up: bool = False
-    found: bool = False
-
-    @property
-    def slot(self) -> int | None:
-        """The slot in which it lies or lay."""
-        return slot_of(self.place)
-
-
-@dataclass(slots=True)
 class Account:
-    """A coup as it is believed.
+    """A coup as it is believed, and what was published of it.
 
-    `cards` are as said; `p` is the probability of the likeliest `layout`. `odds` has for each
-    departure how many times likelier the worlds with it are than those without, where each card
-    was seen to lie; `unseen` is how many times likelier than all others those are in which one was
-    not. `blind`: a part of the coup was not seen; `seen`: each card of the likeliest state that was
-    laid was seen to lie.
+    `first` is the order of its first card. `cards` are as they are published: a card that was
+    lifted from its slot counts as lying there. `left_at` is when each left (ms); the numbers
+    `found` are of cards that lay there when they were first known to be out. `p` is the probability
+    of the likeliest `layout`. `odds` has for each departure how many times likelier the worlds with
+    it are than those without, where each card was seen to lie; `unseen` is how many times likelier
+    than all others those are in which one was not. `blind`: a part of the coup was not seen;
+    `seen`: each card of the likeliest state that was laid was seen to lie. `alleged` is what sight
+    alone alleges, `doubt` in words what it doubts; it is open how the coup lies since `open_since`.
     """
 
     coup: int
-    cards: list[SaidCard] = field(default_factory=list)
-    layout: tuple[int | None, ...] = ()
+    first: int
+    alleged: Allegations
+    cards: list[CoupCard] = field(default_factory=list)
+    left_at: list[int] = field(default_factory=list)
+    found: set[int] = field(default_factory=set)
+    layout: Layout = ()
     p: float = 1.0
     odds: dict[str, float] = field(default_factory=dict)
     unseen: float = 0.0
@@ -92,6 +79,9 @@ class Account:
     likeliest: tuple[tuple[State, float], ...] = ()
     seen: bool = True
     burning: bool = False
+    published: CoupSeen | None = None
+    open_since: int | None = None
+    doubt: str = ""
 
     def is_open(self, least: float) -> bool:
         """Whether it is open how it lies, or whether somebody departed from procedure.
@@ -106,7 +96,7 @@ class Account:
         """Whether no other layout is likely, this one was said, and all of it was seen to lie."""
         if not self.seen:
             return False
-        said = tuple(card.slot for card in self.cards if card.place != SHOE)
+        said = tuple(card.place.slot for card in self.cards if card.place is not SHOE)
         return self.p > PLACED and said == self.layout
 
     @property
@@ -114,7 +104,7 @@ class Account:
         """The likeliest layouts in words, `P1 B1 P2 B2`, each with its probability (0 to 1)."""
         shares: dict[str, float] = defaultdict(float)
         for state, p in self.likeliest:
-            slots = (None if slot is None else Slot(slot) for slot in layout(state.cards))
+            slots = (None if slot is None else Slot(slot) for slot in state.layout)
             shares[
                 " ".join(f"{s.name[0]}{s // 2 + 1}" if s is not None else "–" for s in slots)
             ] += p
@@ -144,13 +134,15 @@ class Account:
     def take(self, at: int, states: Weighed) -> None:
         """Take how likely each state of the coup is, at a time, ms."""
         known, number = len(self.cards), self.counts(states)
-        del self.cards[number:]
-        self.cards += [SaidCard(at) for _ in range(number - known)]
-        for index, place in enumerate(self._place(states)):
-            self.cards[index].found |= index >= known and place != HAND
-        layouts: dict[tuple[int | None, ...], float] = defaultdict(float)
+        del self.cards[number:], self.left_at[number:]
+        self.found.difference_update(range(number, known))
+        self.cards += [DRAWN] * (number - known)
+        self.left_at += [at] * (number - known)
+        likeliest = self._place(states)
+        self.found.update(n for n in range(known, number) if likeliest[n] is not HAND)
+        layouts: dict[Layout, float] = defaultdict(float)
         for state, p in states.items():
-            layouts[layout(state.cards)] += p
+            layouts[state.layout] += p
         self.layout = max(layouts, key=lambda key: layouts[key])
         total = sum(layouts.values())
         self.p = layouts[self.layout] / total
@@ -159,40 +151,45 @@ class Account:
             self.burning = burning > PLACED
         self._weigh(states)
         self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])
-        self.seen = were_seen(tuple(c for c in self.likeliest[0][0].cards if c[0] != HAND))
+        best = self.likeliest[0][0].cards
+        self.seen = were_seen(tuple(card for card in best if card.place is not HAND))
 
-    def _place(self, states: Weighed) -> list[int]:
-        """Say where each card is: the slot once it is known, and gone once that is known too.
+    def _place(self, states: Weighed) -> list[Place]:
+        """Publish where each card is: the slot once it is known, and gone once that is known too.
 
         Whether a card went back into the shoe has odds of its own; cards after it have other
         numbers then: while it is likelier that all are out, places are of those states alone.
         Return the likeliest place of each, known or not.
         """
-        out = {s: p for s, p in states.items() if all(place != SHOE for place, _, _ in s.cards)}
+        out = {s: p for s, p in states.items() if all(c.place is not SHOE for c in s.cards)}
         whole = sum(p for state, p in out.items() if len(state.cards) >= len(self.cards))
         if whole > sum(states.values()) / 2:
             states = out
-        believed: list[dict[int, float]] = [defaultdict(float) for _ in self.cards]
+        believed: list[dict[Place, float]] = [defaultdict(float) for _ in self.cards]
         up = [0.0] * len(self.cards)
         for state, p in states.items():
-            for index, (place, side, _) in enumerate(state.cards[: len(self.cards)]):
-                believed[index][place] += p
-                up[index] += p * (side % UNSEEN == FACE)
+            for number, card in enumerate(state.cards[: len(self.cards)]):
+                believed[number][card.place] += p
+                if card.side.is_face:
+                    up[number] += p
         likeliest = []
-        for card, seen, faces in zip(self.cards, believed, up, strict=True):
-            where: dict[int, float] = defaultdict(float)
+        for number, (card, seen) in enumerate(zip(self.cards, believed, strict=True)):
+            where: dict[Place, float] = defaultdict(float)
             gone, there = 0.0, sum(seen.values())  # as sure as it is, where there is such a card
             for place, p in seen.items():
-                where[_lay_at(place)] += p / there
-                gone += p / there * is_gone(place)
-            place = max(where, key=lambda place: where[place], default=HAND)
-            likeliest.append(place)
-            if where.get(place, 0.0) > PLACED:
-                was_gone = is_gone(card.place) and _lay_at(card.place) == place
+                where[LAY[place]] += p / there
+                if place.gone:
+                    gone += p / there
+            lay = max(where, key=lambda place: where[place], default=HAND)
+            likeliest.append(lay)
+            place, side, faces = card.place, card.side, up[number] / there
+            if where.get(lay, 0.0) > PLACED:
+                was_gone = place.gone and LAY[place] is lay
                 is_taken = gone > (1 - PLACED if was_gone else PLACED)
-                card.place = taken_from(place) if is_taken else place
-            if not 1 - PLACED <= faces / there <= PLACED:
-                card.face_up = faces / there > PLACED
+                place = TAKEN[lay] if is_taken else lay
+            if not 1 - PLACED <= faces <= PLACED:
+                side = FACE if faces > PLACED else BACK
+            self.cards[number] = CARDS[place, side, None]
         return likeliest
 
     def _weigh(self, states: Weighed) -> None:
@@ -215,25 +212,27 @@ def were_seen(cards: Cards) -> bool:
 
     Nobody is accused of what was not seen: a card that never lay anywhere is doubt.
     """
-    return all(side < UNSEEN for place, side, _ in cards if place != SHOE)
-
-
-def _lay_at(place: int) -> int:
-    """Return where a card lies or lay: a slot, or `HAND`, `SHOE`, `ASIDE`."""
-    slot = slot_of(place)
-    return slot if slot is not None else ASIDE if place == GONE_ASIDE else place
+    return all(card.side.seen for card in cards if card.place is not SHOE)
 
 
 class Accounts:
     """The coup that runs and the one before it until it is decided, from a decoder's worlds.
 
-    `withdrawn` are those that proved to be none at the last step, without cards.
+    `withdrawn` are those that proved to be none at the last step, without cards; `next` is the
+    order of the first card of the next coup.
     """
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: Decoder, *, odds: float = SURE_ODDS, order: int = 1) -> None:
+        """Begin with cards of that order; a departure is alleged from these odds on."""
         self.decoder = decoder
+        self.odds, self.next = odds, order
         self.open: list[Account] = []
         self.withdrawn: list[Account] = []
+
+    def account(self, coup: int) -> Account:
+        """Return the account of a coup, a new one where there is none."""
+        found = (account for account in self.open if account.coup == coup)
+        return next(found, None) or Account(coup, self.next, Allegations(self.odds))
 
     def take(self, at: int, *, looked: bool) -> list[Account]:
         """Take the worlds as they are at a time, ms; return the coups that are decided now.
@@ -247,7 +246,7 @@ class Accounts:
                 coups[world.coup - 1][world.before] += p
         newest = max((account.coup for account in self.open), default=0)
         for coup in sorted(coup for coup in coups if coup > newest):
-            account = Account(coup)
+            account = self.account(coup)
             account.take(at, coups[coup])
             if account.cards:
                 self.open.append(account)
@@ -260,7 +259,7 @@ class Accounts:
             self.withdrawn.append(self.open.pop())
         decided = []
         while len(self.open) > 2 or (
-            len(self.open) > 1 and at - self.open[1].cards[0].out_at > DECIDED_MS
+            len(self.open) > 1 and at - self.open[1].left_at[0] > DECIDED_MS
         ):
             decided.append(self.open.pop(0))
             self.decoder.forget_before(self.open[0].coup)
@@ -270,14 +269,14 @@ class Accounts:
     def is_settled(self) -> bool:
         """Whether nothing is open: each card lies or is gone, and no other layout is likely."""
         return all(
-            account.is_laid and all(card.place != HAND for card in account.cards)
+            account.is_laid and all(card.place is not HAND for card in account.cards)
             for account in self.open
         )
 
 
-def lies(place: int) -> bool:
+def lies(place: Place) -> bool:
     """Whether a card in that place is on the table."""
-    return not is_gone(place) and place not in {HAND, SHOE}
+    return not place.gone and place is not HAND and place is not SHOE
 
 
 # --- what sight alone can allege -----------------------------------------------------------------
@@ -318,7 +317,7 @@ class Allegations:
     def take_cards(self, account: Account) -> None:
         """Take which cards went back, and whether two left as one."""
         for number, card in enumerate(account.cards):
-            odds = account.odds.get(RETURNED, 0.0) if card.place == SHOE else 0.0
+            odds = account.odds.get(RETURNED, 0.0) if card.place is SHOE else 0.0
             self._set(RETURNED, number, odds, holds=odds >= self.least)
         odds = account.odds.get(TWO_OUT, 0.0)
         self._set(TWO_OUT, None, odds, holds=odds >= self.least)
@@ -335,7 +334,7 @@ class Allegations:
         if not account.is_laid or laid >= FIRST_CARDS:
             return
         for number, card in enumerate(account.cards):
-            if card.face_up and lies(card.place) and card.slot is not None:
+            if card.side.is_face and lies(card.place) and card.place.slot is not None:
                 self._found.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
 
     def take_flashed(self, number: int) -> None:
@@ -349,12 +348,12 @@ class Allegations:
         `values` are the log-likelihoods (3 x 6) of empty, back and face.
         """
         for card in before.cards:
-            if card.slot is None or card.slot in taken or not is_gone(card.place):
+            slot = card.place.slot
+            if slot is None or slot in taken or not card.place.gone:
                 continue
-            known = self._early.get(card.slot, 0.0)
+            known = self._early.get(slot, 0.0)
             if known >= 0:
-                said = float(values[2, card.slot] - values[0, card.slot])
-                self._early[card.slot] = known + said
+                self._early[slot] = known + float(values[2, slot] - values[0, slot])
         odds = math.exp(min(20.0, max(self._early.values(), default=0.0)))
         if odds >= self.least:
             self._found.setdefault(("EARLY_DEAL", 0), rounded(odds))
@@ -366,8 +365,9 @@ class Allegations:
             return
         self.restart = None
         # Cards that were seen to leave the shoe meanwhile are no other cards.
-        known = (card for card in account.cards if card.found or card.place in restart.lay)
-        lying = frozenset(card.place for card in known if card.place < HAND)
+        lie = ((n, card.place.lies) for n, card in enumerate(account.cards))
+        known = (slot for n, slot in lie if n in account.found or slot in restart.lay)
+        lying = frozenset(slot for slot in known if slot is not None)
         if lying != restart.lay and not (restart.over and not lying - restart.lay):
             self._found["RESTART_CONFIRM", None] = SURE_ODDS
 

@@ -20,13 +20,24 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.cards import (
+    ASIDE,
+    BACK,
+    CARDS,
+    FACE,
+    GONE,
+    GONE_ASIDE,
+    HAND,
+    SHOE,
+    SLOTS,
+    Cards,
+    Place,
+)
 from vision.sight.following.decisions import (
     Account,
     Accounts,
     Allegations,
     Restart,
-    SaidCard,
-    lies,
     rounded,
 )
 from vision.sight.following.evidence import (
@@ -46,20 +57,7 @@ from vision.sight.following.places import (
     PlaceLook,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
-from vision.sight.following.world import (
-    ASIDE,
-    BACK,
-    FACE,
-    GONE,
-    GONE_ASIDE,
-    HAND,
-    SHOE,
-    Cards,
-    Decoder,
-    Lip,
-    TableLook,
-    is_gone,
-)
+from vision.sight.following.world import Decoder, Lip, TableLook
 from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
 from vision.sight.reading.switching import Drawn
@@ -82,6 +80,9 @@ RESTART_MS = 6000
 DOUBT_MS = 4000
 # For so long, ms, after a coup began it is watched whether cards of the one before still lie.
 EARLY_MS = 1000
+# Where a card of the log is that has no slot, and of those that have one, by that place.
+NOWHERE = {Life.RETURNED: SHOE, Life.OUT: HAND, Life.REMOVED: GONE_ASIDE, Life.LYING: ASIDE}
+IN_SLOT = {ASIDE: SLOTS, GONE_ASIDE: GONE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +95,6 @@ class Resumed:
     coup: int
     cards: tuple[SeenCard, ...]
     over: bool
-
-
-@dataclass(slots=True)
-class _Told:
-    """What is kept of a coup beside its account: its first order, what was told of it last."""
-
-    first: int
-    alleged: Allegations
-    seen: CoupSeen | None = None
-    open_since: int | None = None
-    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,9 +150,8 @@ class Follower:
         self.faces.forget(1 << 30)
         burns = order == 1 and self._rules.burn.kind is not BurnKind.NONE
         self.decoder = Decoder(Procedure(self._rules), burn=burn if burns else 0.0)
-        self.accounts = Accounts(self.decoder)
-        self._told: dict[int, _Told] = {}
-        self._before, self._next = 0, order  # coups of sight before the decoder's first one
+        self.accounts = Accounts(self.decoder, odds=self._odds, order=order)
+        self._before = 0  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before
         self._cut, self._exposure = CutWatch(), ExposureWatch(self._odds)
         self._begun_at: int | None = None
@@ -171,13 +160,16 @@ class Follower:
     def change_shoe(self, order: int, read: Iterable[Card], *, past: bool) -> None:
         """Begin a shoe while the table is watched; `past`: what lies there is of the one before."""
         running = self.accounts.open[-1] if self.accounts.open else None
-        if running is None or all(is_gone(card.place) for card in running.cards):
+        if running is None or all(card.place.gone for card in running.cards):
             self.begin_shoe(order, read)
             return
         self.faces.begin_shoe(read)
+        self.accounts.next = order
+        fresh = Allegations(self._odds)
+        running = replace(
+            running, first=order, alleged=fresh, published=None, open_since=None, doubt=""
+        )
         self.accounts.open = [running]
-        self._told = {}
-        self._next = order
         self._muted = running.coup if past else running.coup - 1
         self._before = -self._muted
         self._cut = CutWatch()
@@ -188,17 +180,12 @@ class Follower:
         if resumed is None:
             return
         self._before = resumed.coup - 1
-        cards = tuple(_as_world(card) for card in resumed.cards)
+        cards = _as_world(resumed.cards)
         self.decoder.resume(1, cards, gone=TAKEN_MEANWHILE)
-        account = Account(1, [
-            SaidCard(card.out_at, place, side % 2 == FACE)
-            for card, (place, side, _) in zip(resumed.cards, cards, strict=True)
-        ])  # fmt: skip
-        self.accounts.open = [account]
-        first = min(card.order for card in resumed.cards)
-        lying = frozenset(place for place, _, _ in cards if place < HAND)
-        restart = Restart(at + RESTART_MS, lying, resumed.over)
-        self._told[1] = _Told(first, Allegations(self._odds, restart))
+        lying = frozenset(card.place.lies for card in cards if card.place.lies is not None)
+        account = self._take_up(cards, [card.out_at for card in resumed.cards])
+        account.first = min(card.order for card in resumed.cards)
+        account.alleged.restart = Restart(at + RESTART_MS, lying, resumed.over)
         for card in resumed.cards:
             if card.card is not None:
                 slot = None if card.slot is None else int(card.slot)
@@ -209,7 +196,7 @@ class Follower:
     @property
     def waiting(self) -> bool:
         """Whether looks are wanted even while nothing moves."""
-        restarting = any(told.alleged.restart is not None for told in self._told.values())
+        restarting = any(account.alleged.restart is not None for account in self.accounts.open)
         return self.faces.waiting or restarting or not self.accounts.is_settled
 
     def miss(self) -> None:
@@ -243,23 +230,21 @@ class Follower:
         for account in (*decided, *self.accounts.open, *self.accounts.withdrawn):
             if account.coup > self._muted:
                 events += self._say(at, account, decided=account in decided)
-        for account in self.accounts.withdrawn:
-            self._told.pop(account.coup, None)
         for account in decided:
             self.faces.forget(account.coup)
-            told = self._told.pop(account.coup, None)
-            if told is not None:
-                self._next = told.first + len(account.cards)
+            if account.coup > self._muted:
+                self.accounts.next = account.first + len(account.cards)
         return events
 
     def _look(self, at: int, sight: Sight) -> TableLook:
         looks = self._shown = sight.places
         outside = self._elsewhere.look(sight.boxes, at)
         self._note_flashed(at, sight)
-        cards = self.accounts.open[-1].cards if self.accounts.open else ()
-        drawn = [Drawn(card.out_at, lies=card.slot is not None) for card in cards]
+        account = self.accounts.open[-1] if self.accounts.open else None
+        out = zip(account.left_at, account.cards, strict=True) if account else ()
+        drawn = [Drawn(at_ms, lies=card.place.slot is not None) for at_ms, card in out]
         self.looks = self.faces.look(sight.image, at, self._lying(looks, outside), drawn)
-        running = self.accounts.open[-1].coup if self.accounts.open else 0
+        running = account.coup if account else 0
         reads = {
             where.slot: face.now.points
             for where, face in self.faces.faces.items()
@@ -283,23 +268,31 @@ class Follower:
                 if look.box is not None and look.box.score >= STRONG
             )
         )
-        if any(not card.found for account in self.accounts.open for card in account.cards):
+        if any(len(account.found) < len(account.cards) for account in self.accounts.open):
             self._first = None  # one came out
         elif at - self._begun_at >= BEGUN_MS:
             seen, self._first = self._first, None
             least = BEGUN_SHARE * len(seen)
-            self._take_up(at, [p for p in range(HAND) if sum(p in s for s in seen) >= least], looks)
+            slots = [slot.value for slot in Slot if sum(slot in lay for lay in seen) >= least]
+            self._begin_with(at, slots)
 
-    def _take_up(self, at: int, places: Sequence[int], looks: Sequence[PlaceLook]) -> None:
-        cards = []
-        for place in places:
-            box = looks[place].box
-            face = box is not None and box.kind is Kind.FACE
-            cards.append((place, FACE if face else BACK, None))
+    def _begin_with(self, at: int, slots: Sequence[int]) -> None:
+        """Take the cards that lie in those slots for a coup of which a part was not seen."""
+        boxes = [(slot, self._shown[slot].box) for slot in slots]
+        up = [slot for slot, box in boxes if box is not None and box.kind is Kind.FACE]
+        cards = tuple(CARDS[SLOTS[s], FACE if s in up else BACK, None] for s in slots)
         if cards:
-            self.decoder.resume(1, tuple(cards), gone=1 - BURN_SAID)
-            said = [SaidCard(at, place, side == FACE) for place, side, _ in cards]
-            self.accounts.open = [Account(1, said, blind=True)]
+            self.decoder.resume(1, cards, gone=1 - BURN_SAID)
+            self._take_up(cards, [at] * len(cards)).blind = True
+
+    def _take_up(self, cards: Cards, left_at: list[int]) -> Account:
+        """Go on with the first coup of the decoder, which has those cards."""
+        account = replace(
+            self.accounts.account(1), cards=list(cards), left_at=left_at, found=set(), likeliest=()
+        )
+        account.burning = False
+        self.accounts.open = [account]
+        return account
 
     def _lying(
         self, looks: Sequence[PlaceLook], outside: Sequence[Detection]
@@ -311,27 +304,27 @@ class Follower:
         state = account.likeliest[0][0] if account.likeliest else None
         cards: Cards = () if state is None else state.cards
         found = {}
-        for place, _, _ in cards:
-            look = looks[place] if place < HAND else None
+        for slot in (card.place.lies for card in cards):
+            look = None if slot is None else looks[slot]
             if look is None or look.box is None or look.moves or look.covered > COVERED:
                 continue
-            found[Where(account.coup, place)] = look.box
-        if any(place in {ASIDE, GONE_ASIDE} for place, _, _ in cards):
+            found[Where(account.coup, slot)] = look.box
+        if any(card.place in {ASIDE, GONE_ASIDE} for card in cards):
             found.update((Where(account.coup, None), box) for box in outside[:1])
         return found
 
     def cards(self) -> tuple[CardView, ...]:
         """Return the cards of the running coup that lie in a slot, as they were said last."""
         account = self.accounts.open[-1] if self.accounts.open else None
-        told = None if account is None else self._told.get(account.coup)
-        if account is None or told is None or told.seen is None:
+        if account is None or account.published is None:
             return ()
         found = []
-        for card, said in zip(account.cards, told.seen.cards, strict=False):
-            if card.slot is None or not lies(card.place):
+        for card, said in zip(account.cards, account.published.cards, strict=False):
+            slot = card.place.lies
+            if slot is None:
                 continue
-            box = self._shown[card.slot].box if self._shown else None
-            quad = self._view.homography.to_px(self._view.slots[Slot(card.slot)])
+            box = self._shown[slot].box if self._shown else None
+            quad = self._view.homography.to_px(self._view.slots[Slot(slot)])
             if box is not None:
                 quad = self._view.quad_px(self._view.locate(box.quad)[0])
             found.append(CardView(said, quad, box is not None))
@@ -345,45 +338,41 @@ class Follower:
 
     def _say(self, at: int, account: Account, *, decided: bool = False) -> list[Event]:
         """Return what is to be said of a coup, if it is another thing than was said last."""
-        told = self._told.get(account.coup)
-        if told is None:
-            told = self._told[account.coup] = _Told(self._next, Allegations(self._odds))
         # The numbers of its cards follow those of the coup before, which may change.
         for before in self.accounts.open:
-            if before.coup == account.coup - 1 and before.coup in self._told:
-                told.first = self._told[before.coup].first + len(before.cards)
-        told.alleged.take_cards(account)
-        for number, card in enumerate(account.cards):
-            told.alleged.take_face(number, self._face(account, card))
+            if before.coup == account.coup - 1 and before.coup > self._muted:
+                account.first = before.first + len(before.cards)
+        faces = [self._face(account, number) for number in range(len(account.cards))]
+        account.alleged.take_cards(account)
+        for number, face in enumerate(faces):
+            account.alleged.take_face(number, face)
         if self._rules.dealing is Dealing.PUNTO_FIRST:
-            told.alleged.take_exposed(account)
-        told.alleged.check_restart(at, account)
-        self._doubt(at, account, told, decided=decided)
+            account.alleged.take_exposed(account)
+        account.alleged.check_restart(at, account)
+        self._doubt(at, account, decided=decided)
         sure = not account.is_open(self._odds)
-        cards = tuple(
-            self._card(account, order, card) for order, card in enumerate(account.cards, told.first)
-        )
-        alleged = () if told.doubt else told.alleged.told(told.first)
-        worst = max(account.odds.values(), default=0.0)
+        cards = tuple(self._card(account, number, face) for number, face in enumerate(faces))
+        alleged = () if account.doubt else account.alleged.told(account.first)
+        worst, last = max(account.odds.values(), default=0.0), account.published
         odds = None
         if worst >= self._odds and sure:
-            same = told.seen is not None and told.seen.odds is not None
-            odds = told.seen.odds if same and told.seen is not None else rounded(worst)
+            odds = rounded(worst) if last is None or last.odds is None else last.odds
         number = account.coup + self._before
-        seen = CoupSeen(at, number, cards, alleged, sure, told.doubt, odds)
-        if told.seen is not None and replace(seen, at=told.seen.at) == told.seen:
+        seen = CoupSeen(at, number, cards, alleged, sure, account.doubt, odds)
+        if last is not None and replace(seen, at=last.at) == last:
             return []
-        told.seen = seen
+        account.published = seen
         return [seen]
 
-    def _card(self, account: Account, order: int, card: SaidCard) -> SeenCard:
-        face = self._face(account, card)
+    def _card(self, account: Account, number: int, face: Face) -> SeenCard:
+        card = account.cards[number]
+        slot = card.place.slot
         return SeenCard(
-            order,
-            card.out_at,
+            account.first + number,
+            account.left_at[number],
             _life(card.place, burning=account.burning),
-            None if card.slot is None else Slot(card.slot),
-            face_up=card.face_up or face.read is not None,
+            None if slot is None else Slot(slot),
+            face_up=card.side.is_face or face.read is not None,
             card=face.read,
             declined=face.declined,
             confidence=face.confidence,
@@ -391,31 +380,33 @@ class Follower:
             switched=face.switched,
         )
 
-    def _face(self, account: Account, card: SaidCard) -> Face:
+    def _face(self, account: Account, number: int) -> Face:
         """Return what is read of a card; outside the slots, of the first one that lies there."""
-        where = Where(account.coup, card.slot)
-        aside = [other for other in account.cards if other.slot is None and other.place != HAND]
-        mine = card.slot is not None or (bool(aside) and card is aside[0])
-        return self.faces.faces.get(where, UNKNOWN) if mine else UNKNOWN
+        places = [card.place for card in account.cards]
+        slot = places[number].slot
+        aside = (n for n, p in enumerate(places) if p.slot is None and p is not HAND)
+        if slot is None and number != next(aside, None):
+            return UNKNOWN
+        return self.faces.faces.get(Where(account.coup, slot), UNKNOWN)
 
-    def _doubt(self, at: int, account: Account, told: _Told, *, decided: bool) -> None:
+    def _doubt(self, at: int, account: Account, *, decided: bool) -> None:
         """Set the words of a doubt about the reader: what was not seen, or stays open."""
         is_open = account.is_open(self._odds)
-        if not is_open or any(card.place == HAND for card in account.cards):
-            told.open_since = None
-        elif told.open_since is None:
-            told.open_since = at
+        if not is_open or any(card.place is HAND for card in account.cards):
+            account.open_since = None
+        elif account.open_since is None:
+            account.open_since = at
         # Before four cards are out nothing is decided that people would have to know.
-        waits = told.open_since is not None and len(account.cards) >= FIRST_CARDS
-        late = waits and at - (told.open_since or at) >= DOUBT_MS
+        waits = account.open_since is not None and len(account.cards) >= FIRST_CARDS
+        late = waits and at - (account.open_since or at) >= DOUBT_MS
         if account.blind and any(odds > 1 for odds in account.odds.values()):
-            told.doubt = "A part of it was not seen."
-        elif not is_open or not (decided or late or told.doubt):
-            told.doubt = ""
-        elif not told.doubt:
+            account.doubt = "A part of it was not seen."
+        elif not is_open or not (decided or late or account.doubt):
+            account.doubt = ""
+        elif not account.doubt:
             unseen = account.is_laid and account.unseen > 1
             words = "Not every card of it was seen to lie."
-            told.doubt = words if unseen else account.alternatives
+            account.doubt = words if unseen else account.alternatives
 
     # --- what only sight can know ----------------------------------------------------------------
 
@@ -435,48 +426,46 @@ class Follower:
     def _note_flashed(self, at: int, sight: Sight) -> None:
         """Note a card of the first four that shows its face on its way, where none may."""
         running = self.accounts.open[-1] if self.accounts.open else None
-        told = None if running is None else self._told.get(running.coup)
-        if running is None or told is None or self._rules.dealing is not Dealing.PUNTO_FIRST:
+        watches = self._rules.dealing is Dealing.PUNTO_FIRST
+        if running is None or running.coup <= self._muted or not watches:
             return
         number = len(running.cards) - 1
-        in_hand = [index for index, card in enumerate(running.cards) if card.place == HAND]
+        in_hand = [index for index, card in enumerate(running.cards) if card.place is HAND]
         carried = in_hand == [number] and number < FIRST_CARDS
         if self._flash.look(sight.boxes, at, number if carried else None):
-            told.alleged.take_flashed(number)
+            running.alleged.take_flashed(number)
 
     def _note_early(self, at: int, values: Values) -> None:
         """Add up whether cards of the coup before still lie when the next one has begun."""
         for before, now in pairwise(self.accounts.open):
-            told = self._told.get(now.coup)
-            if told is None or at - now.cards[0].out_at > EARLY_MS or before.coup <= self._muted:
+            if at - now.left_at[0] > EARLY_MS or before.coup <= self._muted:
                 continue
             if before.blind or now.blind:
                 continue  # what was not seen accuses nobody
             # Where the next coup's first card comes to lie, a card shows nothing.
-            taken = {self._rules.deal_order[0], *(card.slot for card in now.cards)}
-            told.alleged.take_before(before, values, taken)
+            taken = {self._rules.deal_order[0], *(card.place.slot for card in now.cards)}
+            now.alleged.take_before(before, values, taken)
 
 
-def _life(place: int, *, burning: bool) -> Life:
-    if place == HAND:
+def _life(place: Place, *, burning: bool) -> Life:
+    if place is HAND:
         return Life.OUT
-    if place == SHOE:
+    if place is SHOE:
         return Life.RETURNED
     # A burned card lies beside the shoe for as long as the burn goes on.
-    if is_gone(place) and not (place == GONE_ASIDE and burning):
+    if place.gone and not (place is GONE_ASIDE and burning):
         return Life.REMOVED
     return Life.LYING
 
 
-def _as_world(card: SeenCard) -> tuple[int, int, int | None]:
-    """Return a card of the log as a world has it."""
-    slot = None if card.slot is None else int(card.slot)
-    side = FACE if card.face_up else BACK
-    points = None if card.card is None else card.card.points
-    if card.life is Life.RETURNED:
-        return SHOE, side, points
-    if card.life is Life.OUT:
-        return HAND, BACK, None
-    if card.life is Life.REMOVED:
-        return (GONE_ASIDE if slot is None else GONE + slot), side, points
-    return (ASIDE if slot is None else slot), side, points
+def _as_world(seen: Sequence[SeenCard]) -> Cards:
+    """Return the cards of a coup of the log as a world has them."""
+    found = []
+    for card in seen:
+        place = NOWHERE[card.life]
+        if card.slot is not None and place in IN_SLOT:
+            place = IN_SLOT[place][card.slot]
+        side = FACE if card.face_up and place is not HAND else BACK
+        points = None if card.card is None or place is HAND else card.card.points
+        found.append(CARDS[place, side, points])
+    return tuple(found)

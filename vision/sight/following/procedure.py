@@ -13,44 +13,41 @@ from vision.game.events import Slot
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.game.tableau import expected
 from vision.sight.following.actions import ACTIONS, LAID_FACE_UP, LESS_USUAL, UNUSUAL
-from vision.sight.following.world import (
+from vision.sight.following.cards import (
     ASIDE,
     BACK,
+    BESIDE,
+    CARDS,
     FACE,
     GONE,
     GONE_ASIDE,
     HAND,
-    NOWHERE,
+    HAND_OF,
+    HELD,
+    LAY,
     SHOE,
+    SLOTS,
+    TAKEN,
+    TURNED,
     UNSEEN,
     Cards,
-    Codes,
-    Lip,
-    Move,
-    Moves,
-    State,
-    StateSpace,
-    held,
-    is_gone,
-    is_held,
-    is_over,
-    put,
-    seen_over,
-    slot_of,
-    swept,
-    taken_from,
+    Place,
+    Side,
 )
+from vision.sight.following.world import Codes, Lip, Move, Moves, State, StateSpace, swept
 
 # Departures from procedure, as worlds name them; which fault each is, the rules say of the layout.
-OVER, ELSEWHERE, UNDER, TAKEN = "OVER", "ELSEWHERE", "UNDER", "TAKEN"
+OVER, ELSEWHERE, UNDER, REMOVED = "OVER", "ELSEWHERE", "UNDER", "TAKEN"
 RETURNED, TWO_OUT = "RETURNED_TO_SHOE", "TWO_CARDS_OUT"
 # More departures than these in one coup are not believed; nor more cards.
 MOST_CODES, MOST_CARDS = 2, 9
 # Cards that every coup has, and every burn: the first, and as many more as it counts. One that
 # seems to be burned alone was none.
 FIRST_CARDS, LEAST_BURNED = 4, 2
+THIRD = {Slot.PUNTO_3, Slot.BANCO_3}
 COMPLETE = -1
-_DRAWN = (HAND, BACK + UNSEEN, None)
+_DRAWN = CARDS[HAND, UNSEEN[BACK], None]
+_BURNED = CARDS[GONE_ASIDE, BACK, None]
 _FIRST: Cards = (_DRAWN,)
 _BOTH: Cards = (_DRAWN, _DRAWN)
 # What may be seen of the lip next, whatever the cards, by the action that it takes.
@@ -101,7 +98,7 @@ class Procedure(StateSpace):
             if state.burning:
                 found = list(_lip_moves_of_burn(cards, lip, self._least_burned))
             else:
-                in_hand = sum(place == HAND for place, _, _ in cards)
+                in_hand = sum(card.place is HAND for card in cards)
                 lays = _LAYS.get(lip, 1.0)
                 if lip is Lip.STAYS:
                     lays = float(in_hand > 1)
@@ -118,14 +115,13 @@ class Procedure(StateSpace):
     def _due(self, cards: Cards) -> dict[int, float]:
         """Return how likely each slot is due next, `COMPLETE` for none; cards in hand are laid."""
         hands: tuple[list[int | None], list[int | None]] = [], []  # points of Punto and Banco
-        for place, _, points in cards:
-            slot = slot_of(place)
-            if slot is not None:
-                hands[slot % 2].append(points)
-        for _ in range(sum(place == HAND for place, _, _ in cards)):
+        for card in cards:
+            if card.place.slot is not None:
+                hands[HAND_OF[card.place.slot]].append(card.points)
+        for _ in range(sum(card.place is HAND for card in cards)):
             wanted = self._expected(*hands)
             slot = max(wanted, key=lambda s: (wanted[s], s))
-            hands[(max(wanted) if slot == COMPLETE else slot) % 2].append(None)
+            hands[HAND_OF[max(wanted) if slot == COMPLETE else slot]].append(None)
         return self._expected(*hands)
 
     def _expected(self, punto: list[int | None], banco: list[int | None]) -> dict[int, float]:
@@ -142,9 +138,9 @@ class Procedure(StateSpace):
         ratio = 1.0
         for index in range(FIRST_CARDS, len(cards)):
             was, now = self.due(before[:index]), self.due(cards[:index])
-            slot = slot_of(cards[index][0])
-            asked = 1 - was.get(COMPLETE, 0.0)
-            if cards[index][0] == SHOE or was == now:
+            place = cards[index].place
+            slot, asked = place.slot, 1 - was.get(COMPLETE, 0.0)
+            if place is SHOE or was == now:
                 continue
             if OVER not in codes and asked > 0 and now.get(COMPLETE, 0.0) == 1:
                 action, share, code = ACTIONS["edge"], asked, OVER
@@ -157,8 +153,8 @@ class Procedure(StateSpace):
                 return 0.0, codes
             ratio, codes = ratio * action.undue / (action.due * share), after
         over, still = self.due(before).get(COMPLETE, 0.0), self.due(cards).get(COMPLETE, 0.0)
-        if over > still == 0 and any(is_gone(place) for place, _, _ in cards):
-            after = codes if TAKEN in codes else _with(codes, UNDER)
+        if over > still == 0 and any(card.place.gone for card in cards):
+            after = codes if REMOVED in codes else _with(codes, UNDER)
             if after is None:
                 return 0.0, codes
             if after != codes:
@@ -182,7 +178,7 @@ class Procedure(StateSpace):
     # --- at the lip ------------------------------------------------------------------------------
 
     def _at_lip(self, cards: Cards, lip: Lip, codes: Codes) -> Iterator[Move]:
-        hand = [i for i, card in enumerate(cards) if card[0] == HAND]
+        hand = [i for i, card in enumerate(cards) if card.place is HAND]
         for name, to in _STEPS[lip]:
             if len(hand) >= _HELD.get(to, 0):
                 # A hand draws: the cut card too, and what comes behind a card that lingers.
@@ -205,9 +201,9 @@ class Procedure(StateSpace):
 
     def _wanted(self, cards: Cards, codes: Codes) -> float:
         """Return how far (0 to 1) a next card is asked for: by the tableau, or as a new coup's."""
-        goes_on = TAKEN in codes and self.due(cards).get(COMPLETE, 0.0) < 1
+        goes_on = REMOVED in codes and self.due(cards).get(COMPLETE, 0.0) < 1
         if _begins(cards) and not goes_on:
-            live = any(not is_over(place) for place, _, _ in cards)
+            live = any(TAKEN[card.place] is not card.place for card in cards)
             return UNUSUAL if live else 1.0
         return 1 - self.due(cards).get(COMPLETE, 0.0)
 
@@ -221,17 +217,17 @@ class Procedure(StateSpace):
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         """Yield the moves of a card that is drawn wholly out, alone or with another."""
         edge, out = ACTIONS["edge"], ACTIONS["out"]
-        if any(place == HAND for place, _, _ in cards):
+        if any(card.place is HAND for card in cards):
             out = out._replace(due=out.due * LESS_USUAL)  # a card is laid before the next is drawn
         cost = out.due * out.survival
         if _begins(cards):
-            left, laid = swept(cards), sum(slot_of(place) is not None for place, _, _ in cards)
+            left, laid = swept(cards), sum(card.place.slot is not None for card in cards)
             due = out.due * (1.0 if laid >= FIRST_CARDS else UNUSUAL)
             first = Move(due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
             yield first
             rate = ACTIONS["two"].due * due
             yield replace(first, rate=rate, cost=0.0, cards=_BOTH, codes=(TWO_OUT,))
-            if TAKEN not in codes:
+            if REMOVED not in codes:
                 return
         if len(cards) >= MOST_CARDS:
             return
@@ -253,12 +249,12 @@ class Procedure(StateSpace):
     # --- on the table ----------------------------------------------------------------------------
 
     def _laying(self, cards: Cards, codes: Codes, lays: float) -> Iterator[Move]:
-        taken = {slot_of(place) for place, _, _ in cards if is_held(place) or place < HAND}
-        hand = [i for i, card in enumerate(cards) if card[0] == HAND]
-        due = self.due(tuple(c for c in cards if c[0] != HAND)) if hand else {}
+        taken = {card.place.slot for card in cards if not card.place.gone}
+        hand = [i for i, card in enumerate(cards) if card.place is HAND]
+        due = self.due(tuple(c for c in cards if c.place is not HAND)) if hand else {}
         for number, index in enumerate(hand[:2]):
             usual = lays * (UNUSUAL if number else 1.0)
-            for slot in range(HAND):
+            for slot, place in enumerate(SLOTS):
                 # What was lifted from a slot comes back to it.
                 if slot in taken:
                     continue
@@ -267,12 +263,12 @@ class Procedure(StateSpace):
                     continue
                 for side, share in ((BACK, 1 - self._face_up), (FACE, self._face_up)):
                     each = rate * usual * share
-                    laid = put(cards, index, slot, side + UNSEEN)
+                    laid = _put(cards, index, place, UNSEEN[side])
                     yield Move(each, each * ACTIONS[action].survival, laid, after)
-            full = OVER in codes and {4, 5} <= {slot_of(place) for place, _, _ in cards}
+            full = OVER in codes and {card.place.slot for card in cards} >= THIRD
             aside = ACTIONS["lay"].due if full else ACTIONS["lay aside"].due
             aside *= usual
-            yield Move(aside, aside, put(cards, index, ASIDE, BACK + UNSEEN), codes)
+            yield Move(aside, aside, _put(cards, index, ASIDE, UNSEEN[BACK]), codes)
         if hand:
             none = tuple(card for i, card in enumerate(cards) if i != hand[0])
             # An over-draw goes with the card, unless another card is over too.
@@ -288,7 +284,7 @@ class Procedure(StateSpace):
         lay = ACTIONS["lay"]
         if due.get(slot, 0.0) > 0:
             return "lay", lay.due * max(due[slot], 0.05), codes
-        if wanted and slot % 2 == wanted[0] % 2:
+        if wanted and HAND_OF[slot] == HAND_OF[wanted[0]]:
             return "lay in order", ACTIONS["lay in order"].due, codes
         if OVER in codes or not wanted:  # the departure has its code already
             return "lay", lay.due / 2 if slot >= Slot.PUNTO_3 else lay.undue, codes
@@ -296,79 +292,81 @@ class Procedure(StateSpace):
 
     def _turning(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         turn = ACTIONS["turn"]
-        laid = sum(1 for place, _, _ in cards if place < HAND)
-        for index, (place, side, _) in enumerate(cards):
-            if place < HAND:
+        laid = sum(card.place.lies is not None for card in cards)
+        for index, card in enumerate(cards):
+            place, slot = card.place, card.place.lies
+            if slot is not None:
                 in_turn = self._rules.dealing is not Dealing.PUNTO_FIRST or laid >= FIRST_CARDS
-                back = side % UNSEEN == BACK
+                back = not card.side.is_face
                 rate = turn.due if in_turn and back else turn.undue
-                turned = put(cards, index, place, side ^ 1)
+                turned = _put(cards, index, place, TURNED[card.side])
                 yield Move(rate, rate * turn.survival, turned, codes)
-                for over, share in _over(cards, place) if back else ():
-                    away = put(cards, index, held(place, over))
+                for over, share in _over(cards, slot) if back else ():
+                    away = _put(cards, index, HELD[slot, over])
                     yield _move("lift", away, None, codes, share)
-            elif is_held(place):
+            elif place.held:
                 yield from self._held(cards, index, codes)
-            elif place == ASIDE:
+            elif place is ASIDE:
                 yield from self._brought_on(cards, index, codes)
 
     def _held(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
         """Yield what may happen to a held card: it is turned, held elsewhere, or comes back."""
-        place, side, _ = cards[index]
-        slot = slot_of(place) or 0
-        yield _move("turn in hand", put(cards, index, place, side ^ 1), None, codes)
+        card = cards[index]
+        place, slot = card.place, card.place.slot or 0
+        yield _move("turn in hand", _put(cards, index, place, TURNED[card.side]), None, codes)
         for over, _ in _over(cards, slot):
-            if over != seen_over(place):
-                yield _move("hold over", put(cards, index, held(slot, over)), None, codes)
+            if over != place.over:
+                yield _move("hold over", _put(cards, index, HELD[slot, over]), None, codes)
         for shown in (BACK, FACE):
-            yield _move("bring back", put(cards, index, slot, shown), None, codes, 1 / 2)
+            yield _move("bring back", _put(cards, index, SLOTS[slot], shown), None, codes, 1 / 2)
 
     def _brought_on(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
-        taken = {place for place, _, _ in cards}
+        taken = {card.place.lies for card in cards}
         others = tuple(card for i, card in enumerate(cards) if i != index)
         for slot, share in self.due(others).items():
             if slot == COMPLETE or slot in taken:
                 continue
             for side in (BACK, FACE):
-                brought = put(cards, index, slot, side + UNSEEN)
+                brought = _put(cards, index, SLOTS[slot], UNSEEN[side])
                 yield _move("bring on", brought, None, codes, share / 2)
 
     def _taking(self, cards: Cards, codes: Codes, *, drawn: bool) -> Iterator[Move]:
-        lying = [i for i, card in enumerate(cards) if card[0] < HAND]
-        gone = [i for i, card in enumerate(cards) if GONE <= card[0] < GONE_ASIDE]
-        taken = {place for place, _, _ in cards}
+        lying = [i for i, card in enumerate(cards) if card.place.lies is not None]
+        gone = [i for i, card in enumerate(cards) if card.place in GONE]
+        places = {card.place for card in cards}
         for index in gone:
-            if cards[index][0] - GONE in taken:
-                continue
-            yield _move("lies still", put(cards, index, cards[index][0] - GONE), None, codes)
+            lay = LAY[cards[index].place]
+            if lay not in places:
+                yield _move("lies still", _put(cards, index, lay), None, codes)
         if gone:
             yield from self._taking_more(cards, codes)
-        if not lying or (gone and TAKEN not in codes):
+        if not lying or (gone and REMOVED not in codes):
             return
         take, share = ACTIONS["take"], self.due(cards).get(COMPLETE, 0.0)
         share *= LESS_USUAL if drawn else 1.0
-        if any(place == HAND for place, _, _ in cards):
+        if HAND in places:
             share = 0.0
-        backs = any(cards[i][1] % UNSEEN == BACK for i in lying)
+        backs = any(not cards[i].side.is_face for i in lying)
         for index in lying:
-            left = put(cards, index, GONE + cards[index][0])
-            hidden = UNUSUAL if cards[index][1] >= UNSEEN else 1.0
+            left = _put(cards, index, TAKEN[cards[index].place])
+            hidden = 1.0 if cards[index].side.seen else UNUSUAL
             usual = share * (UNUSUAL if backs else 1.0) * hidden
             if usual:
                 yield _move("take", left, None, codes, usual)
-            for code in (UNDER, TAKEN) if len(cards) >= FIRST_CARDS else (TAKEN,):
+            for code in (UNDER, REMOVED) if len(cards) >= FIRST_CARDS else (REMOVED,):
                 after = _with(codes, code)
                 if share < 1 and after is not None:
                     yield Move(take.undue * (1 - share) * hidden, 0.0, left, after)
 
     def _taking_more(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         # One card alone was taken off: the coup goes on, and the others are not on their way.
-        usual = 1e-2 if TAKEN in codes else 1.0
-        for index, (place, side, _) in enumerate(cards):
-            if place <= HAND or place == ASIDE or is_held(place):
-                hidden = place == HAND or is_held(place) or side >= UNSEEN
+        usual = 1e-2 if REMOVED in codes else 1.0
+        for index, card in enumerate(cards):
+            place, after = card.place, TAKEN[card.place]
+            if after is not place:
+                hidden = place is HAND or place.held or not card.side.seen
                 times = usual * (UNUSUAL if hidden else 1.0)
-                yield _move("take more", put(cards, index, taken_from(place)), None, codes, times)
+                yield _move("take more", _put(cards, index, after), None, codes, times)
 
 
 def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
@@ -388,7 +386,7 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     elif lip is Lip.PARTLY:
         drawn = (("out", Lip.WHOLLY),)
     for name, to in drawn:
-        more = _move(name, (*cards, (GONE_ASIDE, BACK, None)), to, ())
+        more = _move(name, (*cards, _BURNED), to, ())
         yield replace(more, burning=True, by_hand=True)
         if len(cards) >= least:
             first = _move(name, _FIRST, to, ())
@@ -402,18 +400,25 @@ def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float =
     return Move(rate, rate * action.survival, cards, codes, lip)
 
 
+def _put(cards: Cards, index: int, place: Place, side: Side | None = None) -> Cards:
+    """Return the cards with one of them moved, and turned where a side is given."""
+    card = cards[index]
+    moved = CARDS[place, card.side if side is None else side, card.points]
+    return (*cards[:index], moved, *cards[index + 1 :])
+
+
 def _pushed_back(cards: Cards, codes: Codes, hand: list[int], rate: float) -> Iterator[Move]:
     """Yield the move of the last card in hand back into the shoe."""
     after = _with(codes, RETURNED)
     if hand and after is not None:
-        yield Move(rate, rate, put(cards, hand[-1], SHOE), after, Lip.RETURNING)
+        yield Move(rate, rate, _put(cards, hand[-1], SHOE), after, Lip.RETURNING)
 
 
-def _over(cards: Cards, slot: int) -> Iterator[tuple[int, float]]:
+def _over(cards: Cards, slot: int) -> Iterator[tuple[int | None, float]]:
     """Yield over which bare slots a card may be seen that was lifted from one, and how likely."""
-    lying = {place for place, _, _ in cards}
-    bare = [other for other in range(slot % 2, HAND, 2) if other != slot and other not in lying]
-    yield NOWHERE, 1 - LESS_USUAL * len(bare)
+    lying = {card.place.lies for card in cards}
+    bare = [other for other in BESIDE[slot] if other not in lying]
+    yield None, 1 - LESS_USUAL * len(bare)
     yield from ((other, LESS_USUAL) for other in bare)
 
 
@@ -426,4 +431,4 @@ def _with(codes: Codes, code: str) -> Codes | None:
 
 def _begins(cards: Cards) -> bool:
     """Whether the next card drawn is, or may be, the first of another coup."""
-    return any(place >= GONE for place, _, _ in cards)
+    return any(card.place.gone for card in cards)

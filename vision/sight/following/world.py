@@ -1,14 +1,9 @@
 """A world: one way in which a coup may have gone, up to now; and the beam of those believed in.
 
-Worlds that agree in everything are one. A card is a tuple `(place, side, points)` and its index is
-its place in the order of leaving, which is its identity. A place is one of the six slots (0 to 5,
-by `Slot`), or one of the constants below. A card that was lifted from its slot is `HELD`: with a
-player, or being turned, and it may be seen over another slot of its hand.
-
-The `Decoder` expands the worlds by what a dealer may do, weighs them by what is seen, merges and
-prunes. The best lawful world, in which nobody departed from procedure, is always kept: an
-allegation is the odds of the other worlds against it, and without it they would only say that it
-was pruned.
+Worlds that agree in everything are one. The `Decoder` expands the worlds by what a dealer may do,
+weighs them by what is seen, merges and prunes. The best lawful world, in which nobody departed from
+procedure, is always kept: an allegation is the odds of the other worlds against it, and without it
+they would only say that it was pruned.
 """
 
 from __future__ import annotations
@@ -23,21 +18,19 @@ from typing import NamedTuple
 import numpy as np
 
 from vision.sight.following.actions import ACTIONS, MISSED
+from vision.sight.following.cards import (
+    ASIDE,
+    CARDS,
+    SEEN,
+    SHOE,
+    TAKEN,
+    Cards,
+    CoupCard,
+)
 from vision.sight.following.evidence import Values
 
-BACK, FACE = 0, 1
-UNSEEN = 2  # added to the side of a card that has not been seen since it was laid down
-HAND = 6  # it left the shoe, and a hand has it
-SHOE = 7  # it went back into the shoe
-ASIDE = 8  # it lies outside the slots
-HELD = 10  # + 7 x the slot it was lifted from + the slot over which it is seen, or NOWHERE
-NOWHERE = 6
-GONE = 60  # + slot: taken from that slot for good
-GONE_ASIDE = 68  # taken away from where it lay aside, or from the hand
-
-Card = tuple[int, int, int | None]
-Cards = tuple[Card, ...]
 Codes = tuple[str, ...]
+Layout = tuple[int | None, ...]  # slots, in the order of leaving
 
 
 class Lip(IntEnum):
@@ -64,7 +57,7 @@ class State:
     """A coup as it stands: its cards, the lip, and the departures from procedure that it needs.
 
     There is one object for each value (`StateSpace.state`): worlds are compared by identity.
-    `moves` and `sights` are kept once they were asked for.
+    `moves`, `sights` and `layout` are kept once they were asked for.
     """
 
     cards: Cards
@@ -72,23 +65,37 @@ class State:
     codes: Codes
     burning: bool
     moves: Moves | None = field(default=None, repr=False)
-    _sights: tuple[tuple[int, int], ...] | None = field(default=None, repr=False)
+    _sights: Sights | None = field(default=None, repr=False)
+    _layout: Layout | None = field(default=None, repr=False)
 
     @property
-    def sights(self) -> tuple[tuple[int, int], ...]:
-        """Where cards are to be seen: side (`BACK` or `FACE`) and slot; `ASIDE` 0 once, then 1.
+    def sights(self) -> Sights:
+        """Where cards are to be seen.
 
         What lies in a slot or is held over it is seen there once, however many cards that are. A
         burned card may lie outside the slots.
         """
         if self._sights is None:
-            over = {seen_over(place): side for place, side, _ in self.cards if is_held(place)}
-            over |= {place: side for place, side, _ in self.cards if place < HAND}
-            over.pop(NOWHERE, None)
-            aside = sum(self.burning or place == ASIDE for place, _, _ in self.cards)
-            elsewhere = ((min(number, 1), ASIDE) for number in range(aside))
-            self._sights = (*((side % UNSEEN, slot) for slot, side in over.items()), *elsewhere)
+            over = {c.place.over: c.side for c in self.cards if c.place.over is not None}
+            over |= {c.place.lies: c.side for c in self.cards if c.place.lies is not None}
+            aside = sum(self.burning or card.place is ASIDE for card in self.cards)
+            slots = tuple((side.is_face, slot) for slot, side in over.items() if slot is not None)
+            self._sights = Sights(slots, aside)
         return self._sights
+
+    @property
+    def layout(self) -> Layout:
+        """The slots of its cards in the order of leaving, without those that went back."""
+        if self._layout is None:
+            self._layout = tuple(c.place.slot for c in self.cards if c.place is not SHOE)
+        return self._layout
+
+
+class Sights(NamedTuple):
+    """The slots in which cards are to be seen, each with whether a face; how many lie aside."""
+
+    slots: tuple[tuple[bool, int], ...]
+    aside: int
 
 
 @dataclass(slots=True, eq=False)
@@ -133,63 +140,9 @@ class World(NamedTuple):
     state: State
 
 
-def slot_of(place: int) -> int | None:
-    """Return the slot in which a card lies or lay, `None` for one that lay in none."""
-    if place < HAND:
-        return place
-    if is_held(place):
-        return (place - HELD) // 7
-    if GONE <= place < GONE + HAND:
-        return place - GONE
-    return None
-
-
-def is_held(place: int) -> bool:
-    """Whether a card was lifted from its slot, and somebody has it."""
-    return HELD <= place < GONE
-
-
-def seen_over(place: int) -> int:
-    """Return the slot over which a held card is seen, or NOWHERE."""
-    return (place - HELD) % 7
-
-
-def held(slot: int, over: int = NOWHERE) -> int:
-    """Return the place of a card that was lifted from a slot and is seen over another."""
-    return HELD + 7 * slot + over
-
-
-def is_gone(place: int) -> bool:
-    """Whether a card was taken from the layout for good."""
-    return place >= GONE
-
-
-def layout(cards: Cards) -> tuple[int | None, ...]:
-    """Return the slots of a coup's cards in the order of leaving, without those that went back."""
-    return tuple(slot_of(place) for place, _, _ in cards if place != SHOE)
-
-
-def put(cards: Cards, index: int, place: int, side: int | None = None) -> Cards:
-    """Return the cards with one of them moved, and turned where a side is given."""
-    _, was, points = cards[index]
-    moved = (place, was if side is None else side, points)
-    return (*cards[:index], moved, *cards[index + 1 :])
-
-
-def is_over(place: int) -> bool:
-    """Whether nothing more happens to a card in that place in its coup."""
-    return place >= GONE or place == SHOE
-
-
 def swept(cards: Cards) -> Cards:
     """Return the cards of a coup as they are once all of them were taken away."""
-    return tuple(c if is_over(c[0]) else (taken_from(c[0]), *c[1:]) for c in cards)
-
-
-def taken_from(place: int) -> int:
-    """Return the place of a card once it is taken away."""
-    slot = slot_of(place)
-    return GONE_ASIDE if slot is None else GONE + slot
+    return tuple(CARDS[TAKEN[card.place], card.side, card.points] for card in cards)
 
 
 # --- the states of a coup -------------------------------------------------------------------------
@@ -231,9 +184,9 @@ class StateSpace(ABC):
 
         The states of cards that are not read yet come again in every coup: they stay.
         """
-        stay = [s for s in self.states.values() if all(points is None for *_, points in s.cards)]
+        stay = [s for s in self.states.values() if not _is_read(s)]
         for state in kept:
-            if any(points is not None for *_, points in state.cards):
+            if _is_read(state):
                 state.moves = None
                 stay.append(state)
         self.states = {(s.cards, s.lip, s.codes, s.burning): s for s in stay}
@@ -252,6 +205,11 @@ class StateSpace(ABC):
             state = self.state(move.cards, to, move.codes, burning=move.burning)
             found = move.targets[lip] = state, ended
         return found
+
+
+def _is_read(state: State) -> bool:
+    """Whether a card of it was read."""
+    return any(card.points is not None for card in state.cards)
 
 
 # --- the beam -------------------------------------------------------------------------------------
@@ -402,11 +360,13 @@ class Decoder:
         p = float(lips[state.lip])
         if shown is None:
             return p, state
-        for side, slot in state.sights:
-            if slot != ASIDE:
-                p *= shown.ratios[side][slot]
-            else:  # a burned card lies there, or has gone to the discard already
-                p *= max(1.0, shown.aside[side]) if state.burning else shown.aside[side]
+        sights = state.sights
+        for is_face, slot in sights.slots:
+            p *= shown.ratios[is_face][slot]
+        for number in range(sights.aside):
+            ratio = shown.aside[min(number, 1)]
+            # A burned card lies there, or has gone to the discard already.
+            p *= max(1.0, ratio) if state.burning else ratio
         read = self._read.get(state)
         if read is None:
             read = self._read[state] = self._taken(state, shown)
@@ -475,13 +435,14 @@ class TableLook(NamedTuple):
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""
-        aside, after = 0, []
-        for place, side, points in cards:
-            shows = place < HAND and self.holds[place]
-            if place == ASIDE:
+        aside, after = 0, list[CoupCard]()
+        for card in cards:
+            place, side, points, shows = card.place, card.side, card.points, False
+            if place.lies is not None:
+                shows = self.holds[place.lies]
+                points = self.reads.get(place.lies, points) if side.is_face else points
+            elif place is ASIDE:
                 shows = self.aside[min(aside, 1)] > 1
                 aside += 1
-            is_read = place < HAND and side % UNSEEN == FACE
-            read = self.reads.get(place, points) if is_read else points
-            after.append((place, side - UNSEEN if shows and side >= UNSEEN else side, read))
+            after.append(CARDS[place, SEEN[side] if shows else side, points])
         return tuple(after)

@@ -11,7 +11,7 @@ export function faces(cards) {
   return box;
 }
 
-const LONG = 30; // letters; a longer fact has the whole width
+const LONG = 18; // letters or signs; a longer fact has the whole width
 const SUREST = 0.99999; // of a confidence: more is not told apart here
 
 function facts(rows) {

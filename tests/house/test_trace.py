@@ -12,7 +12,7 @@ from tests.house import trace
 MOST_FOLDS_A_RECORD = 1.0
 # Medians, of the frames on which a card is read and of those on which nothing happens.
 MOST_MODULES_OF_A_READ = 33
-MOST_MODULES_WITHOUT_EVENTS = 20
+MOST_MODULES_WITHOUT_EVENTS = 19
 
 
 @pytest.mark.slow

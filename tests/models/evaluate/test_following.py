@@ -45,7 +45,8 @@ def _truth(path: Path, coups: int) -> Path:
                 "began_ms": out - 150, "out_ms": out, "returns_ms": [], "placed_ms": out + 400,
                 "face_ms": out + 450, "shown_ms": None, "removed_ms": start + 10_000,
             })  # fmt: skip
-        rows.append({"coup": number + 1, "start_ms": start, "end_ms": start + 10_500})
+        hands = {"punto": ["4c", "4h"], "banco": ["2d", "Ks"], "winner": "punto"}
+        rows.append({"coup": number + 1, "start_ms": start, "end_ms": start + 10_500, **hands})
     text = json.dumps({"cards": cards, "coups": rows, "faults": [], "cut_ms": None})
     path.write_text(text, "utf-8")
     return path

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vision.game.cards import Card
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import BurnKind, Dealing, Rules
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Drawn, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.cards import (
     ASIDE,
@@ -60,7 +60,6 @@ from vision.sight.following.procedure import FIRST_CARDS, Procedure
 from vision.sight.following.world import Decoder, Lip, TableLook
 from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
-from vision.sight.reading.switching import Drawn
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.
 BURN_SEEN = 0.3

@@ -19,15 +19,19 @@ from numpy.typing import NDArray
 
 from vision.game.cards import Card
 from vision.sight.detection.classifier import (
+    ALL,
     FACES,
+    SETTLES_MS,
     CardModels,
+    Drawn,
     Look,
     Opinion,
+    Pool,
+    SwitchCheck,
 )
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Image, Points, Pose, TableView, rectify
 from vision.sight.reading.deck import DeckClassifier
-from vision.sight.reading.switching import ALL, SETTLES_MS, Drawn, Pool, SwitchCheck
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.
 

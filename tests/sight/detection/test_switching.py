@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import Look
-from vision.sight.reading.switching import (
+from vision.sight.detection.classifier import (
     HIDDEN_MS,
     LATE_MS,
     SETTLES_MS,
     Drawn,
+    Look,
     Pool,
     SwitchCheck,
 )

@@ -173,6 +173,9 @@ def test_header_of_the_proxy_opens_a_session(tmp_path: Path) -> None:
         client.headers["X-Forwarded-User"] = "Ann"
         entered = client.get("login?next=/desk")
         assert (entered.status_code, entered.headers["location"]) == (303, "/desk")
+        cookie = entered.headers["set-cookie"].lower()
+        assert "samesite=lax" in cookie, "a browser comes from the page of another site"
+        assert "httponly" in cookie
         assert client.get("me").json()["role"] == "inspector"
         assert client.get("login?next=//elsewhere.example").headers["location"] == "/desk"
         for other in ({"X-Forwarded-User": "Bo"}, {"X-Forwarded-User": ""}):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hmac import compare_digest
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -187,8 +187,10 @@ class LoginPages:
             self._set_cookie(answer, self._cookie, cookie, None)
 
     def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None) -> None:
+        # After an identity provider's page a browser follows to ours, and needs the cookie there.
+        site: Literal["lax", "strict"] = "lax" if self._header else "strict"
         answer.set_cookie(
-            name, value, max_age, path="/", secure=self._secure, httponly=True, samesite="strict"
+            name, value, max_age, path="/", secure=self._secure, httponly=True, samesite=site
         )
 
     async def _log_out(self, _request: Request, session: Session) -> Response:

@@ -87,6 +87,7 @@ def rule_and_close(page: Any, shot: Any) -> None:
     shot("mis-deal")
     page.locator("[data-order=ack_alert]").click()
     page.locator("#facts").filter(has_text="inspector").wait_for(timeout=WAIT_MS)
+    page.select_option("#actions form:has([data-order=rectify_alert]) select", "R1")
     page.locator("[data-order=rectify_alert]").click()
     page.locator("#said").filter(has_text=": done").wait_for(timeout=WAIT_MS)
     shot("ruled")

@@ -23,7 +23,8 @@ export function alertActions(table, alert, others, me) {
   row.append(plain("comment_alert", word("desk.add_comment")));
   const found = [make("h3", "", word("desk.can_do")), comment, row];
   if (open && can(me, "inspector")) {
-    const [remedyBox, remedy] = select(word("col.remedy"), REMEDIES.map((code) => [code, remedyWords(code)]));
+    const [remedyBox, remedy, input] = select(word("col.remedy"), [["", "–"], ...REMEDIES.map((code) => [code, remedyWords(code)])]);
+    input.required = true;
     found.push(act({ table, name: "rectify_alert", label: word("state.rectified"), key: "r", inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
   }
   found.push(closing(table, alert, others, reason));

@@ -35,6 +35,9 @@ table = "{table}"
 [log]
 path = "{file}.sqlite"
 """
+# Where the four points are that fix a plane, shares of the picture: near its corners, and in it.
+# They bound what is kept and shown as evidence: bets are seen.
+PLANE_POINTS = np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]])
 # Quality of the JPEG of the layout: no block edges that the camera's shift would see.
 LAYOUT_QUALITY = 92
 
@@ -97,7 +100,7 @@ class TableFile:
         kept = free_name(target.with_name(f"{target.stem}-layout.jpg"))
         write_whole(kept, jpeg(picture, LAYOUT_QUALITY))
         self.change("camera", {"width": width, "height": height})
-        self.change("view", {**view_section(view), "layout": kept.name})
+        self.change("view", {**view_section(view, (width, height)), "layout": kept.name})
 
     def write(self, path: Path | None = None) -> Path | None:
         """Check and write the file; return where the old file is kept, if there was one.
@@ -120,15 +123,12 @@ class TableFile:
         return kept
 
 
-def view_section(view: TableView) -> dict[str, Any]:
-    """Return a view as a table file holds it; keys with the value `None` are to be removed.
+def view_section(view: TableView, size: tuple[int, int]) -> dict[str, Any]:
+    """Return the view of pictures of a size (px) as a table file holds it.
 
-    The four points that fix the plane are round the areas, and no farther: they bound what is kept
-    and shown of the picture.
+    Keys with the value `None` are to be removed.
     """
-    seen = np.concatenate([view.homography.to_px(area) for area in view.areas.values()])
-    (left, top), (right, bottom) = np.floor(seen.min(axis=0)), np.floor(seen.max(axis=0))
-    pixels = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
+    pixels = np.round(PLANE_POINTS * size)
     lens = None if view.homography.lens is None else asdict(view.homography.lens)
     areas = {name: area.astype(float).round(1).tolist() for name, area in view.areas.items()}
     return {

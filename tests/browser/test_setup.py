@@ -92,6 +92,14 @@ def screen(workshop: Workshop) -> Iterator[Screen]:
     found.page.close()
 
 
+def test_house_rules_are_saved_and_said(screen: Screen, workshop: Workshop) -> None:
+    """What is chosen stands in the table file, and the page says so."""
+    screen.page.select_option("#dealing", "face-down")
+    screen.page.click("#house button")
+    screen.says("house-said", "Saved")
+    assert load(workshop.file).dealing == "face-down"
+
+
 def test_places_are_dragged_on_the_live_picture_and_written(
     screen: Screen, workshop: Workshop
 ) -> None:

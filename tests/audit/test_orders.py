@@ -15,10 +15,11 @@ import pytest
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import PREFIX, config_of, journal_of
 from tests.mqtt.mqtt_tools import wait_for
-from vision.access.command_gate import Ordered
+from tests.table_log import session_of
+from vision.access.command_gate import Ordered, order_fault
 from vision.access.users import Credential, User, Users, save_users
 from vision.app.journal import Journal
-from vision.app.run_log import Destinations
+from vision.app.run_log import Destinations, header_of
 from vision.cli import main
 from vision.clock import now_ms
 from vision.commands.printing.console import NOT_PROVEN
@@ -27,7 +28,9 @@ from vision.mqtt.publisher import OrderRequest, Publisher
 from vision.record.codec import canonical, chain_hash, event_to_json
 from vision.record.facts import Fact, Recorded
 from vision.storage.log import write_record
+from vision.wire.commands import read_command
 from vision.wire.messages import Message
+from vision.wire.session import advance
 
 ANN = Credential.new("Ann")
 
@@ -155,6 +158,35 @@ def test_order_that_was_not_signed_so_is_found(
     err = capsys.readouterr().err
     assert f"record {record['n']}: the order" in err
     assert words in err
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"by": "Bo", "role": "dealer"}, ""),
+        ({"by": "Bo", "role": "inspector"}, "Bo may not speak as inspector"),
+        ({"by": "Ann", "role": "inspector"}, "Bo may not speak for others"),
+        (
+            {"by": "Bo", "role": "dealer", "second": "Ann", "second_role": "inspector",
+             "second_key": "Ann", "second_sig": "0" * 128},
+            "second_sig: the signature is not that of second_key",
+        ),
+    ],
+    ids=["own role", "another role", "another person", "a second who did not sign"],
+)  # fmt: skip
+def test_audit_holds_an_order_as_the_gate_does(fields: dict[str, str], words: str) -> None:
+    """A true signature vouches for no role, person or second that its giver has not."""
+    bo = Credential.new("Bo")
+    session = session_of(header_of(config_of(1)))
+    for who, role in ((bo, "dealer"), (ANN, "inspector")):
+        entry = canonical({"roles": [role], "key": who.public})
+        session = advance(session, Recorded(NOON, Fact.USER, who.name, entry)).session
+    signed = bo.sign(f"{PREFIX}cmd/call_inspector", fields, NOON)
+    event = read_command("call_inspector", signed, NOON)
+    order = {"name": "call_inspector", "fields": signed}
+    fault = order_fault(session, {"event": event_to_json(event), "order": order})
+    assert words in fault
+    assert bool(words) == bool(fault)
 
 
 def test_order_beside_another_deed_is_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +26,7 @@ from vision.game.commands import Command
 from vision.game.events import Event
 from vision.game.fold.commands import MAY_VOUCH
 from vision.record.codec import EVENTS, event_from_json
-from vision.record.facts import IN_A_ROLE, REPORTED_BY_DESKS, Recorded
+from vision.record.facts import IN_A_ROLE, REPORTED_BY_DESKS, Person, Recorded
 from vision.wire.commands import (
     COMMANDS,
     HOUSE_INPUTS,
@@ -135,8 +136,8 @@ class Gate:
         """Admit an order of somebody who may speak as it says; RefusedError with the reason."""
         with self._counting(signed.name):
             self._check_still(signed)
-            self._check_speaker(signed)
-            self._check_second(signed)
+            check_speaker(self.users.users, signed)
+            check_second(self.users.users, signed, self._prefix)
             self._check_new(signed.fields)
 
     @contextmanager
@@ -191,44 +192,6 @@ class Gate:
             raise RefusedError(STRANGER)
         return user
 
-    def _check_speaker(self, signed: Signed) -> None:
-        """Check that the signer may speak for the named person, and that one in the named role."""
-        name, fields, signer = signed.name, signed.fields, signed.user
-        key, by, role = _text(fields, "key"), _text(fields, "by"), _text(fields, "role")
-        if COMMANDS.get(name) in HOUSE_INPUTS:
-            by, role = key, HOUSE
-        speaker = self.users.users.get(by or key)
-        if speaker is None:
-            raise RefusedError(f"by: there is no user '{by}'")
-        if name == RECORD and not signer.may_act_for:
-            raise RefusedError(f"record: {key} is no desk; only a desk reports what people did")
-        if by not in ("", key) and not signer.may_act_for:
-            raise RefusedError(f"by: {key} may not speak for others")
-        if by == key and signer.may_act_for and role != HOUSE:
-            raise RefusedError(f"by: {key} speaks only for people; name one")
-        for who, user in ((key, signer), (by, speaker)):
-            if role and role not in user.roles:
-                raise RefusedError(f"role: {who} may not speak as {role}")
-        if name == RECORD and (fault := _role_fault(fields, signer, speaker)):
-            raise RefusedError(f"role: {fault}")
-
-    def _check_second(self, signed: Signed) -> None:
-        """Check, where a second person is named, that it is another, who may and did sign."""
-        name, fields = signed.name, signed.fields
-        if not any(field in fields for field in SECOND):
-            return
-        second, role, key = (_text(fields, f"second{part}") for part in ("", "_role", "_key"))
-        person, signer = self.users.users.get(second), self.users.users.get(key)
-        if person is None or second == _text(fields, "by", _text(fields, "key")):
-            raise RefusedError("second: name another person, who is a user")
-        if role not in MAY_VOUCH or role not in person.roles:
-            raise RefusedError("second_role: for an inspector or surveillance to vouch")
-        text = signed_text(self._prefix + name, fields)
-        if signer is None or not signer.signed(text, _text(fields, "second_sig")):
-            raise RefusedError("second_sig: the signature is not that of second_key")
-        if (key != second and not signer.may_act_for) or role not in signer.roles:
-            raise RefusedError(f"second_key: {key} may not speak for {second} as {role}")
-
     def _check_fresh(self, fields: Fields) -> None:
         time, fresh = _moment(fields), self._fresh_ms
         now = min(self._moments(), key=lambda moment: abs(time - moment))
@@ -273,6 +236,46 @@ def _moment(fields: Fields) -> int:
         raise RefusedError("time: no moment of the calendar") from error
 
 
+def check_speaker(users: Mapping[str, User], signed: Signed) -> None:
+    """Check that the signer may speak for the named person, in the named role; RefusedError."""
+    name, fields, signer = signed.name, signed.fields, signed.user
+    key, by, role = _text(fields, "key"), _text(fields, "by"), _text(fields, "role")
+    if COMMANDS.get(name) in HOUSE_INPUTS:
+        by, role = key, HOUSE
+    speaker = users.get(by or key)
+    if speaker is None:
+        raise RefusedError(f"by: there is no user '{by}'")
+    if name == RECORD and not signer.may_act_for:
+        raise RefusedError(f"record: {key} is no desk; only a desk reports what people did")
+    if by not in ("", key) and not signer.may_act_for:
+        raise RefusedError(f"by: {key} may not speak for others")
+    if by == key and signer.may_act_for and role != HOUSE:
+        raise RefusedError(f"by: {key} speaks only for people; name one")
+    for who, user in ((key, signer), (by, speaker)):
+        if role and role not in user.roles:
+            raise RefusedError(f"role: {who} may not speak as {role}")
+    if name == RECORD and (fault := _role_fault(fields, signer, speaker)):
+        raise RefusedError(f"role: {fault}")
+
+
+def check_second(users: Mapping[str, User], signed: Signed, prefix: str) -> None:
+    """Check, where a second person is named, that it is another, who may and did sign."""
+    name, fields = signed.name, signed.fields
+    if not any(field in fields for field in SECOND):
+        return
+    second, role, key = (_text(fields, f"second{part}") for part in ("", "_role", "_key"))
+    person, signer = users.get(second), users.get(key)
+    if person is None or second == _text(fields, "by", _text(fields, "key")):
+        raise RefusedError("second: name another person, who is a user")
+    if role not in MAY_VOUCH or role not in person.roles:
+        raise RefusedError("second_role: for an inspector or surveillance to vouch")
+    text = signed_text(prefix + name, fields)
+    if signer is None or not signer.signed(text, _text(fields, "second_sig")):
+        raise RefusedError("second_sig: the signature is not that of second_key")
+    if (key != second and not signer.may_act_for) or role not in signer.roles:
+        raise RefusedError(f"second_key: {key} may not speak for {second} as {role}")
+
+
 def _role_fault(fields: Fields, signer: User, speaker: User) -> str:
     """Return why a desk may not report that of a person, "" where it may.
 
@@ -307,22 +310,24 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
         return "was signed by nobody"
     try:
         name, fields = str(content["order"]["name"]), content["order"]["fields"]
-        entry = session.register.entry_of(fields["key"])
-        if not entry:
+        users, prefix = _users_of(session.register.users), f"{session.stream.prefix}cmd/"
+        user = users.get(fields["key"])
+        if user is None:
             return f"was signed by {fields['key']!r}, who was no user then"
-        topic = f"{session.stream.prefix}cmd/{name}"
-        user = User.model_validate_json(entry)
-        if not user.signed(signed_text(topic, fields), fields["sig"]):
+        if not user.signed(signed_text(prefix + name, fields), fields["sig"]):
             return "does not bear the signature of the key that counted then"
         event = event_from_json(content["event"])
-        ordered = read_command(name, fields, event.at)
-        if name == RECORD and fields.get("kind") in IN_A_ROLE:
-            entry = session.register.entry_of(fields.get("by", fields["key"]))
-            if fault := _role_fault(fields, user, User.model_validate_json(entry)):
-                return f"is not for that person to give: {fault}"
+        ordered, signed = read_command(name, fields, event.at), Signed(name, fields, user)
+        check_speaker(users, signed)
+        check_second(users, signed, prefix)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return f"is not one that can be signed ({error})"
+        return f"is not one that can be signed so ({error})"
     return "" if ordered == event else "is not what was done"
+
+
+@lru_cache(maxsize=2)  # orders come one after another under the same users
+def _users_of(people: tuple[Person, ...]) -> dict[str, User]:
+    return {person.name: User.model_validate_json(person.entry) for person in people}
 
 
 # "always" and "never" speak for themselves; "auto" is where two people could.

@@ -20,7 +20,7 @@ from vision.game.events import Event, Life, Noticed, SeenCard, Started, Stopped
 from vision.game.outputs import AlertState
 from vision.record.chain import BrokenChainError, header_of, of_record, verified
 from vision.record.codec import canonical
-from vision.record.facts import Anchored, Fact, Recorded
+from vision.record.facts import OF_THE_READER, Anchored, Fact, Recorded
 from vision.sight.following.follower import Resumed
 from vision.storage.anchors import LogSigner
 from vision.storage.log import changed_log
@@ -50,8 +50,8 @@ def unsigned_facts(unsigned: range, at: int) -> tuple[Event, ...]:
         return ()
     first, last = unsigned[0], unsigned[-1]
     words = (
-        f"The reader was killed before it signed records {first} to {last}; they were taken over. "
-        "Compare them with what happened at the table."
+        f"Nobody signed records {first} to {last} when they were written: the reader was killed, "
+        "or had no key. They were taken over. Compare them with what happened at the table."
     )
     fact = Recorded(at, Fact.UNSIGNED_KEPT, "log", canonical({"first": first, "last": last}))
     return (fact, Noticed(at, "UNSIGNED", detail=words))
@@ -64,8 +64,8 @@ def restored(
 
     Where nobody signs, from its last checkpoint; where messages are unsent, from one before them.
     All that would be published again is held against it. With it the numbers of the records behind
-    the newest signature that counts, where a run was killed. OutsideError where the log was
-    changed, or where what no signature covers cannot be taken over.
+    the newest signature that counts, where a run was killed or had no key. OutsideError where the
+    log was changed, or where what no signature covers cannot be taken over.
     """
     signed = newest_signature(path, signer) if signer is not None else None
     try:
@@ -79,7 +79,8 @@ def restored(
             )
     except BrokenChainError as error:
         raise changed_log(path, error) from error
-    return session, range(last + 1 if signed is None else signed.number + 2, last + 1)
+    believed_to = last if signer is None else 0 if signed is None else signed.number + 1
+    return session, range(believed_to + 1, last + 1)
 
 
 def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
@@ -143,14 +144,14 @@ def _folded_from(
 def _check_unsigned(session: TableSession, content: Mapping[str, Any]) -> None:
     """Refuse a record behind the last signature that a reader that was killed cannot have left.
 
-    Checkpoints, prunings, beginnings and ends of runs are signed as they are written, and an order
-    bears the signature of its giver. BrokenChainError.
+    Checkpoints, prunings, beginnings and ends of runs, and what the reader itself knows, are signed
+    as they are written, and an order bears the signature of its giver. BrokenChainError.
     """
     number, event = content["n"], content.get("event", {})
-    always = event.get("is") in ALWAYS_SIGNED or event.get("kind") == Fact.CLOCK_CONFIRMED
+    always = event.get("is") in ALWAYS_SIGNED or event.get("kind") in OF_THE_READER
     if "event" not in content or always:
         raise BrokenChainError(number, "is of a kind that is always signed, and nobody signed it")
-    if session.register.users and is_ordered(content):
+    if is_ordered(content):
         fault = order_fault(session, content)
         if fault:
             raise BrokenChainError(number, f"the order {fault}")

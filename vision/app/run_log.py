@@ -22,7 +22,7 @@ from vision.access.command_gate import Ordered
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import SlowDisk
 from vision.app.restore import CHECKPOINT_EVERY, restored
-from vision.app.retention import Retention
+from vision.app.retention import TIME, Retention
 from vision.app.signing import open_signer, refuse_unsigned, sign_head
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
@@ -30,7 +30,7 @@ from vision.errors import OutsideError
 from vision.game.coup.state import Table
 from vision.game.events import Event, Stopped
 from vision.game.rules import Dealing
-from vision.record.facts import Anchored
+from vision.record.facts import Anchored, is_of_the_reader
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Confirm, Entry, Seal, Store
 from vision.storage.messages_file import MessagesFile
@@ -200,7 +200,8 @@ class RunLog:
             order = item.record() if isinstance(item, Ordered) else None
             entries.append(Entry(event_of(item), step.messages, checkpoint, order))
         is_marked = any(entry.checkpoint is not None for entry in entries)
-        self._sign(entries, folded, why or is_marked * "shoe")
+        says = any(is_of_the_reader(entry.event) for entry in entries)
+        self._sign(entries, folded, why or (is_marked and "shoe") or says * TIME)
         if entries:
             try:
                 self._write(entries, folded[-1][1].session, partial(self._written, folded))

@@ -19,7 +19,7 @@ from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
 from vision.record.chain import BrokenChainError, of_record
 from vision.record.codec import Record, event_from_json
-from vision.record.facts import Anchored, EvidenceKept, Fact, LogBegun, Recorded
+from vision.record.facts import OF_THE_READER, Anchored, EvidenceKept, Fact, LogBegun, Recorded
 from vision.storage.anchors import RingKey, fingerprint, is_signed
 from vision.storage.evidence import file_name
 from vision.storage.log_reader import Rows, Taken, Walk, opened
@@ -29,7 +29,7 @@ from vision.wire.session import TableSession
 
 NAMED = 20  # records that a line names; more would hide what else is wrong
 PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun))
-# Signed as they are written, as checkpoints and what is said of the clock.
+# Signed as they are written, as checkpoints and what the reader itself knows.
 LIMITS_OF_A_RUN = (Started.__name__, Stopped.__name__)
 
 
@@ -64,6 +64,7 @@ class Found:
     `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
     that counted then, `orders_unproved` those of a time at which the log does not name the keys,
     `unordered` the records of those of them that say what a desk reported, without its order.
+    `adopted` are records that say which (first, last) were taken over, though nobody signed them.
     `kept` is the evidence that the log names, `deleted` the files of it that it says were deleted.
     """
 
@@ -89,6 +90,7 @@ class Found:
     orders: int = 0
     orders_unproved: int = 0
     unordered: list[int] = field(default_factory=list)
+    adopted: list[tuple[int, int, int]] = field(default_factory=list)
     kept: list[EvidenceKept] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
 
@@ -124,7 +126,7 @@ class Auditor:
         self._before = previous
         self._rows = rows
         self._session: TableSession | None = None
-        self._walk = Walk(first)
+        self.walk = Walk(first)
         self._found: Found | None = None
         self._wanted = {anchor.number for _, _, anchor in trust.anchors}
         self._hashes: dict[int, str] = {}  # of the records that an anchor kept elsewhere names
@@ -144,7 +146,7 @@ class Auditor:
             return self._take(record, content)
 
     def _take(self, record: Record, content: Mapping[str, Any]) -> Taken:
-        taken = self._walk.take(record, content)
+        taken = self.walk.take(record, content)
         found = self._found
         if found is None:
             site, table = str(content["log"].get("site")), str(content["log"].get("table"))
@@ -223,8 +225,11 @@ class Auditor:
         found.ended = event["at"]
         iso(found.ended)  # or it is no time
         found.began = found.ended if found.began is None else found.began
-        if event.get("is") in LIMITS_OF_A_RUN or event.get("kind") == Fact.CLOCK_CONFIRMED:
+        if event.get("is") in LIMITS_OF_A_RUN or event.get("kind") in OF_THE_READER:
             found.unsigned = found.unsigned or record.number
+        if event.get("kind") == Fact.UNSIGNED_KEPT:
+            kept = json.loads(event["detail"])
+            found.adopted.append((record.number, int(kept["first"]), int(kept["last"])))
         if event.get("kind") == Fact.EVIDENCE_DELETED:
             found.deleted |= _names_of(event, record.number)
         if event.get("is") not in PROOFS:
@@ -475,6 +480,8 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
             f"NOT PROVEN: no order stands behind what a desk reported, in {len(found.unordered)} "
             f"records: {', '.join(map(str, found.unordered[:NAMED]))}"
         )
+    for number, first, last in found.adopted:
+        yield f"records {first} to {last} were signed afterwards: nobody had, says record {number}"
     yield f"hash of the last record: {found.last.hash}"
 
 

@@ -106,6 +106,7 @@ class Fact(StrEnum):
     UNSIGNED_KEPT = "unsigned_kept"
 
 
+# Signed as they are written: who can only write the file gives nobody a key, and makes no time.
 OF_THE_READER = frozenset(
     (
         Fact.USER, Fact.KEY, Fact.EVIDENCE_DELETED, Fact.RETENTION_WAITS, Fact.CLOCK_CONFIRMED,
@@ -135,6 +136,11 @@ class Recorded(Event):
     detail: str = ""
     by: str = ""
     role: str = ""
+
+
+def is_of_the_reader(event: Event) -> bool:
+    """Whether an event is a fact that the reader itself knows."""
+    return isinstance(event, Recorded) and event.kind in OF_THE_READER
 
 
 class Hold(NamedTuple):
@@ -191,10 +197,6 @@ class Register(NamedTuple):
                 held = {*self.holds} - {Hold(event.shoe, event.coup)}
                 return self._replace(holds=tuple(sorted(held)))
         return self
-
-    def entry_of(self, name: str) -> str:
-        """Return what the users file had of that person, "" where it had nothing."""
-        return next((person.entry for person in self.users if person.name == name), "")
 
 
 NOTHING = Register()

@@ -350,6 +350,8 @@ class LogFold:
         may = isinstance(event, Recorded) and event.kind in BEHIND_THE_END
         if self._ended and not (isinstance(event, Started) or may):
             raise BrokenChainError(number, "stands behind the signature with which a run ended")
+        if isinstance(event, LogBegun) and number != 1:
+            raise BrokenChainError(number, "begins a log, and does not stand at its beginning")
         if event is not None:
             step = advance(self.session, event)
             self.session = step.session

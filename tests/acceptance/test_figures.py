@@ -154,7 +154,19 @@ def test_sample_grows_after_the_first_answer_and_a_cut_is_a_headline(
     )
     with served(*words(folder), "--coups", "6") as (url, _):
         Person(FIRST).answer_all(url, truth)
-    assert wrong(reported(folder, "grown")) == (1, 6)
+    grown = reported(folder, "grown")
+    assert wrong(grown) == (1, 6)
+    assert any(
+        line.startswith("GREW after the first answer") and "wrong results 1 of 5" in line
+        for line in grown["headline"]
+    )
+
+
+def test_bound_that_is_set_when_answers_are_known_is_not_planned() -> None:
+    """Where none was set before the first answer none is shown, whatever suits."""
+    assert Terms(5, 0.2).grown(Terms(5, 0.2, "", 0.1)).below == 0
+    assert Terms(5, 0.2, "", 0.01).grown(Terms(5, 0.2, "", 0.1)).below == 0.01
+    assert Terms(5, 0.2, "", 0.01).grown(Terms(5, 0.2)).below == 0.01
 
 
 @pytest.mark.parametrize("outcome", ["held", "missed"])

@@ -70,7 +70,7 @@ class Terms(NamedTuple):
     def grown(self, later: Terms) -> Terms:
         """Return what both ask: no fewer coups (0 is all), no smaller share, no easier bound."""
         coups = max(self.coups, later.coups) if self.coups and later.coups else 0
-        below = min(filter(None, (self.below, later.below)), default=0.0)
+        below = min(self.below, later.below or self.below)  # none is set behind the first answer
         return Terms(coups, max(self.share, later.share), later.films or self.films, below)
 
 
@@ -133,6 +133,7 @@ class LogBook:
     keyed: list[Keyed] = field(default_factory=list)
     terms: list[tuple[int, Terms]] = field(default_factory=list)
     cuts: list[tuple[int, Terms]] = field(default_factory=list)  # terms that were not followed
+    grown: list[tuple[int, Terms]] = field(default_factory=list)  # what stood before more was set
     # Records of what a desk is to report, which no signed order in a role that may vouches for.
     unproven: list[int] = field(default_factory=list)
     allowed: Recorded | None = None
@@ -309,6 +310,8 @@ class LogBook:
         self._set = before.grown(terms) if before and self.keyed else terms
         if self._set != terms:
             self.cuts.append((number, terms))
+        elif before and self.keyed and terms != before:
+            self.grown.append((number, before))
 
 
 def keyed_of(coup: str, by: str, role: str, detail: str) -> Keyed | None:

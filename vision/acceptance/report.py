@@ -94,6 +94,10 @@ class Report:
             f"held: {dealt[HELD]}; missed: {dealt[MISSED]}; not seen: {dealt[UNSEEN]}",
             f"false allegations: {self.false}", shown,
         ]  # fmt: skip
+        for number, terms in self.book.grown:
+            wrong = wrong_of(total(judged(self.book, terms)))
+            lines.append(f"GREW after the first answer, in record {number}, from {terms.text()}: "
+                         f"of those wrong results {wrong}")  # fmt: skip
         if (of_first := wrong_of(first))[:2] != self.wrong[:2]:
             lines.append(f"by the first answers of all, before changes: wrong results {of_first}")
         return lines

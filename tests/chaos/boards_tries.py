@@ -26,7 +26,7 @@ from vision.commands.printing.drawn_film import live_drawing, live_measuring
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 # The routes that are for everybody; they tell what lies open on the table, and the pages' files.
-PUBLIC = ("/", "/table/{table}", "/tables", "/events/{table}", "/login")
+PUBLIC = ("/", "/lobby", "/table/{table}", "/tables", "/events/{table}", "/login")
 ASSETS = (".css", ".js", ".json")
 MARKUP = "<img src=x onerror=alert(1)>"
 # Filled into each parameter of each route.

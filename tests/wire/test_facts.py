@@ -65,8 +65,8 @@ def test_register_survives_a_checkpoint() -> None:
         KeepEvidence(5, "Cy", Role.SURVEILLANCE, "s1", 4, reason=REASON),
         ReleaseEvidence(6, "Cy", Role.SURVEILLANCE, "s1", 4, reason=REASON),
     )
-    assert session.register.entry_of("Ann") == '{"key":"a"}'
-    assert session.register.entry_of("Bob") == ""
+    assert dict(session.register.users).get("Ann", "") == '{"key":"a"}'
+    assert dict(session.register.users).get("Bob", "") == ""
     assert session.register.holds == (Hold("s1", 3),)
     back = session_from_json(json.loads(canonical(session_to_json(session))), start)
     assert back.register == session.register

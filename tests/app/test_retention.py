@@ -15,7 +15,8 @@ from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Journal
 from vision.app.retention import Retention
 from vision.app.run_log import Destinations
-from vision.audit.verify import Trust, audit, evidence_words
+from vision.audit.export import evidence_words
+from vision.audit.verify import Trust, audit
 from vision.clock import DAY_MS
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event, Noticed, Role

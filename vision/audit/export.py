@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from itertools import chain, count, groupby, takewhile
@@ -26,7 +26,6 @@ from vision.audit.verify import (
     Trust,
     audit,
     demand_signature,
-    evidence_words,
 )
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import BrokenChainError, record_from_line, record_line
@@ -433,6 +432,33 @@ def evidence_digests(folder: Traversable) -> dict[str, str]:
         if day.is_dir()
         for file in day.iterdir()
     }
+
+
+def evidence_words(
+    kept: Iterable[EvidenceKept],
+    read: Mapping[str, str],
+    deleted: Collection[str] | None = None,
+) -> str:
+    """Return how the evidence stands; `read` gives the SHA-256 of each file that is there.
+
+    `deleted` are the files that the log says were deleted, where all of it is known. OutsideError
+    at the first piece that was changed.
+    """
+    there, gone = 0, []
+    for piece in kept:
+        name = file_name(piece)
+        digest = read.get(name)
+        if digest is None:
+            gone.append(name)
+        elif digest != piece.sha256:
+            raise OutsideError(f"evidence {name} does not match its hash in the log")
+        else:
+            there += 1
+    words = f"evidence: {there} pieces are what they were, {len(gone)} are not kept here any more"
+    unsaid = [] if deleted is None else [name for name in gone if name not in deleted]
+    if unsaid:
+        words += f"; NO RECORD says that {len(unsaid)} of these were deleted, {unsaid[0]} the first"
+    return words
 
 
 def _read(place: Traversable) -> bytes:

@@ -1,4 +1,4 @@
-"""Verify a log, whole or in part: its chain, its signatures, its evidence.
+"""Verify a log, whole or in part: its chain, its signatures, its orders.
 
 An audit needs no network and trusts only the public keys it is given. A fault is an OutsideError
 that names the first bad record.
@@ -7,7 +7,7 @@ that names the first bad record.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from vision.record.chain import BrokenChainError, of_record
 from vision.record.codec import Record, event_from_json
 from vision.record.facts import OF_THE_READER, Anchored, EvidenceKept, Fact, LogBegun, Recorded
 from vision.storage.anchors import RingKey, fingerprint, is_signed
-from vision.storage.evidence import file_name
 from vision.storage.log_reader import Rows, Taken, Walk, opened
 from vision.storage.retention import LogLimits
 from vision.wire.messages import iso
@@ -406,33 +405,6 @@ def demand_signature(found: Found) -> None:
             f"the log was up to record {found.signed.number}: it was inserted, or signatures were "
             "removed; compare with the anchors kept elsewhere (--anchors)"
         )
-
-
-def evidence_words(
-    kept: Iterable[EvidenceKept],
-    read: Mapping[str, str],
-    deleted: Collection[str] | None = None,
-) -> str:
-    """Return how the evidence stands; `read` gives the SHA-256 of each file that is there.
-
-    `deleted` are the files that the log says were deleted, where all of it is known. OutsideError
-    at the first piece that was changed.
-    """
-    there, gone = 0, []
-    for piece in kept:
-        name = file_name(piece)
-        digest = read.get(name)
-        if digest is None:
-            gone.append(name)
-        elif digest != piece.sha256:
-            raise OutsideError(f"evidence {name} does not match its hash in the log")
-        else:
-            there += 1
-    words = f"evidence: {there} pieces are what they were, {len(gone)} are not kept here any more"
-    unsaid = [] if deleted is None else [name for name in gone if name not in deleted]
-    if unsaid:
-        words += f"; NO RECORD says that {len(unsaid)} of these were deleted, {unsaid[0]} the first"
-    return words
 
 
 def _names_of(event: Mapping[str, Any], number: int) -> set[str]:

@@ -13,13 +13,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 from vision.audit.continuity import Ended, audit_from, pair_words, parse_ended
-from vision.audit.export import audit_archive, digests_of, is_archive
+from vision.audit.export import audit_archive, digests_of, evidence_words, is_archive
 from vision.audit.verify import (
     Found,
     Trust,
     audit,
     demand_signature,
-    evidence_words,
     is_proven,
     words,
 )

@@ -141,7 +141,7 @@ def decode(
             places = slots.take(failing.slots(glance.places, at), at)
             shown = TableLook.of(places, slots.holds, reads[index[at]], aside)
         likely = lip.take(values, at)
-        if not decoder.step(at, likely, shown, hand=lip.hand, still_at=still_at):
+        if not decoder.step(at, likely, shown, hands=lip.hands, still_at=still_at):
             continue
         tally.worlds.append(len(decoder.worlds))
         decoded.note(at, accounts, accounts.take(at, looked=glance is not None))

@@ -42,12 +42,12 @@ class Play:
         """Let time go by while the lip shows one of these states; a hand draws, or is there."""
         lips = shown or (Lip.REST,)
         there = bool(shown) or not mouth if hand is None else hand
-        hands = float(there)
+        hands = float(there), float(there)
         for _ in range(max(1, round(1000 * seconds / FRAME_MS))):
             self.at += FRAME_MS
             lip = np.array([0.0 if state in lips else -SURE for state in Lip])
             lip = lip if mouth else 0 * lip
-            self.decoder.step(self.at, lip, self._shown(), hand=hands, still_at=still_at)
+            self.decoder.step(self.at, lip, self._shown(), hands=hands, still_at=still_at)
             self.over += self.accounts.take(self.at, looked=True)
 
     def _shown(self) -> TableLook:

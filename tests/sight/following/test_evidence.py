@@ -66,7 +66,7 @@ def test_hand_at_the_mouth_is_told(said: float, low: float, high: float) -> None
     """As the network has it with nobody there, and in the faintest draw of 58 films."""
     lip = LipEvidence(_table())
     lip.take([*REST[:8], said, *REST[9:]], 0)
-    assert low <= lip.hand <= high
+    assert low <= lip.hands[0] <= high
 
 
 def test_cut_card_is_told_by_its_looks() -> None:

@@ -45,7 +45,9 @@ CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 # more in each draw of 58 films, with nobody there -4 at the median.
 HAND_LINE = (2.0, -4.0)
 # A hand that was there so long ago, ms, or in the picture before, may have done what shows now: one
-# that draws quickly is gone with the card in the first picture in which that is wholly out.
+# that draws quickly is gone with the card in the first picture in which that is wholly out. For so
+# long must it have been there to draw a card that the mouth does not see: one that carries a card
+# off draws no other on its way.
 HAND_MS = 150
 # What a share of new colours says of the cut card: factor, even point, least and most; ordinary
 # cards have 0.03 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: such
@@ -149,7 +151,8 @@ class LipEvidence:
         self._edge = EdgeWatch()
         self._at: int | None = None
         self._hands: deque[tuple[int, float]] = deque()
-        self.hand = 1.0  # how likely (0 to 1) a hand was at the mouth just now
+        # How likely (0 to 1) a hand was at the mouth just now, and that it was there all the while.
+        self.hands = 1.0, 1.0
 
     def take(self, values: Sequence[float] | NDArray[np.floating], at: int) -> Values:
         """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms."""
@@ -158,7 +161,8 @@ class LipEvidence:
         while len(self._hands) > 1 and at - self._hands[0][0] > HAND_MS:
             self._hands.popleft()
         self._hands.append((at, float(1 / (1 + np.exp(-factor * logits[8] - offset)))))
-        self.hand = max(hand for _, hand in self._hands)
+        stays = min(hand for then, hand in self._hands if at - then <= HAND_MS)
+        self.hands = max(hand for _, hand in self._hands), stays
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
         shares = _softmax(logits[:3])

@@ -221,8 +221,8 @@ class Follower:
         self._at, self._missed, self.looks = at, False, ()
         shown = None if sight is None else self._look(at, sight)
         lip = self._lip.take(mouth, at)
-        hand = 1.0 if gap else self._lip.hand
-        if not self.decoder.step(at, lip, shown, hand=hand, still_at=still_at):
+        hands = (1.0, 1.0) if gap else self._lip.hands
+        if not self.decoder.step(at, lip, shown, hands=hands, still_at=still_at):
             return []
         events = list(self._at_lip(at, mouth))
         decided = self.accounts.take(at, looked=sight is not None)

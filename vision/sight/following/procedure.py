@@ -212,7 +212,7 @@ class Procedure(StateSpace):
         for move in self._drawn(cards, codes):
             drawn = len(move.cards) - (0 if move.begins else len(cards))
             if drawn == 1 and not set(move.codes) - set(codes):
-                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by_hand=True)
+                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by_hand=True, slowly=True)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         """Yield the moves of a card that is drawn wholly out, alone or with another."""
@@ -386,11 +386,11 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     elif lip is Lip.PARTLY:
         drawn = (("out", Lip.WHOLLY),)
     for name, to in drawn:
-        more = _move(name, (*cards, _BURNED), to, ())
-        yield replace(more, burning=True, by_hand=True)
+        more, slowly = _move(name, (*cards, _BURNED), to, ()), name == "unseen"
+        yield replace(more, burning=True, by_hand=True, slowly=slowly)
         if len(cards) >= least:
             first = _move(name, _FIRST, to, ())
-            yield replace(first, begins=True, left=cards, by_hand=True)
+            yield replace(first, begins=True, left=cards, by_hand=True, slowly=slowly)
 
 
 def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float = 1.0) -> Move:

@@ -104,8 +104,8 @@ class Move:
 
     `lip` is `None` where it leaves the lip as it is. `begins`: the coup ends, with the cards
     `left` and the codes `before`, and another begins with `cards`. `by_hand`: a hand at the mouth
-    does it; without one it is so much rarer. `targets` keeps the states it led to, by lip, with the
-    state in which the coup ended.
+    does it, `slowly` if it must have been there for a while; without one it is so much rarer.
+    `targets` keeps the states it led to, by lip, with the state in which the coup ended.
     """
 
     rate: float
@@ -118,6 +118,7 @@ class Move:
     before: Codes = ()
     burning: bool = False
     by_hand: bool = False
+    slowly: bool = False
     # No argument: a move that is made of another leads elsewhere.
     targets: dict[Lip, tuple[State, State | None]] = field(
         default_factory=dict, repr=False, init=False
@@ -283,15 +284,15 @@ class Decoder:
         lip: Values,
         shown: TableLook | None = None,
         *,
-        hand: float = 1.0,
+        hands: tuple[float, float] = (1.0, 1.0),
         still_at: int = 0,
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
         `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
-        Pictures that follow quickly are taken together. `hand` (0 to 1): how likely one is at the
-        mouth. Until `still_at` (ms) nothing moved on the table: no hand drew a card meanwhile, and
-        one thing at most happened, however long that was.
+        Pictures that follow quickly are taken together. `hands` (0 to 1): how likely one is at the
+        mouth or was just now, and has been for a while. Until `still_at` (ms) nothing moved on the
+        table: no hand drew a card meanwhile, and one thing at most happened, however long that was.
         """
         lip = lip if self._waiting is None else lip + self._waiting
         elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
@@ -304,10 +305,11 @@ class Decoder:
         self._at, self._waiting = at, None
         parts: Parts = dict(self.worlds.items())
         if still:
-            parts = _heaviest(self._move(parts, still / 1000, HANDLESS), MOST_CARRIED)
+            parts = _heaviest(self._move(parts, still / 1000, (HANDLESS, HANDLESS)), MOST_CARRIED)
         steps = math.ceil(moving / 1000 / LONGEST_S)
+        hands = max(hands[0], HANDLESS), max(hands[1], HANDLESS)
         for _ in range(steps):
-            parts = self._move(parts, moving / steps / 1000, max(hand, HANDLESS))
+            parts = self._move(parts, moving / steps / 1000, hands)
             parts = _heaviest(parts, MOST_CARRIED)
         self._keep(self._weigh(parts, lip, shown))
         if self.procedure.is_full:
@@ -316,7 +318,7 @@ class Decoder:
             self._read = {}
         return True
 
-    def _move(self, parts: Parts, elapsed: float, hand: float) -> Parts:
+    def _move(self, parts: Parts, elapsed: float, hands: tuple[float, float]) -> Parts:
         """Return the worlds after so many seconds in which anything may have happened."""
         moved: Parts = {}
         get, procedure = moved.get, self.procedure
@@ -332,7 +334,7 @@ class Decoder:
                 if share < least:
                     break  # the others are less likely still
                 if move.by_hand:
-                    share *= hand
+                    share *= hands[move.slowly]
                 following, ended = move.targets.get(lip) or procedure.target(move, lip)
                 key = (coup, before, following) if ended is None else (coup + 1, ended, following)
                 moved[key] = get(key, 0.0) + share

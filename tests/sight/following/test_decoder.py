@@ -136,6 +136,20 @@ def test_two_cards_that_leave_the_shoe_as_one_are_told(number: int) -> None:
     assert account.odds[TWO_OUT] > ALLEGED
 
 
+def test_two_cards_stay_alleged_while_the_next_is_drawn() -> None:
+    """A card on its way to its slot takes nothing back of what was alleged before."""
+    play, alleged = Play(), Allegations(ALLEGED)
+    play.draw()
+    for slot, points in NATURAL[:2]:
+        play.lay(slot, points)
+    play.wait(2.0)
+    play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
+    for seconds, *lip in ((0.05, Lip.WHOLLY), (0.3, Lip.WHOLLY, Lip.CLEAR), (0.3, Lip.REST)):
+        alleged.take_cards(play.accounts.open[-1])
+        assert [each.code for each in alleged.told(1)] == [TWO_OUT]
+        play.wait(seconds, *lip, hand=True)
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_card_that_shows_at_the_mouth_while_the_one_before_lies_is_another(number: int) -> None:
     """Of two that leave as one the second stays before the shoe: it is out before it is laid."""

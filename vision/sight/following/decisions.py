@@ -199,8 +199,12 @@ class Account:
             if not state.codes:
                 continue
             seen = were_seen(state.cards)
-            unseen += 0.0 if seen or set(state.codes) <= {RETURNED} else p
-            for code in state.codes if seen else {RETURNED} & set(state.codes):
+            # One card more, on its way, takes nothing back of what was likely before it.
+            before = seen or were_seen(state.cards[:-1])
+            likely = {c for c, odds in self.odds.items() if before and odds > 1}
+            counted = set(state.codes) if seen else set(state.codes) & {RETURNED, *likely}
+            unseen += 0.0 if counted == set(state.codes) else p
+            for code in counted:
                 codes[code] += p
         total = sum(states.values())
         self.odds = {code: p / max(total - p, LEAST_LAWFUL) for code, p in codes.items()}

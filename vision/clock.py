@@ -46,7 +46,7 @@ class SteadyClock:
         self._now = float(self._wall)
         self._leapt = 0.0
         self._doubt = 0.0
-        self._is_kept = False
+        self._is_synchronised = False
 
     def now(self) -> int:
         """Return the time: never less than the last answer."""
@@ -54,7 +54,7 @@ class SteadyClock:
             self._advance()
             return int(self._now)
 
-    def follow(self, *, kept: bool, quiet: bool) -> tuple[int, int, bool]:
+    def follow(self, *, synchronised: bool, quiet: bool) -> tuple[int, int, bool]:
         """Take note whether a time service keeps the wall clock; return how it stands to this one.
 
         How far it has leapt since this was last asked (ms), how far it is ahead (ms), and whether
@@ -63,8 +63,8 @@ class SteadyClock:
         """
         with self._lock:
             self._advance()
-            self._is_kept = kept
-            self._doubt = 0.0 if kept else self._doubt
+            self._is_synchronised = synchronised
+            self._doubt = 0.0 if synchronised else self._doubt
             if quiet:
                 self._now = max(self._now, self._wall - self._doubt)
             leapt, self._leapt = self._leapt, 0.0
@@ -78,7 +78,7 @@ class SteadyClock:
         """
         with self._lock:
             self._advance()
-            trusted = self._is_kept or self._wall > self._now
+            trusted = self._is_synchronised or self._wall > self._now
             return (int(self._now), self._wall) if trusted else (int(self._now),)
 
     def not_before(self, at: int) -> None:
@@ -93,7 +93,7 @@ class SteadyClock:
         if abs(leap) > LEAP_MS:
             self._leapt += leap
             self._doubt += leap
-        if self._is_kept or abs(self._doubt) <= DOUBTED_MS:
+        if self._is_synchronised or abs(self._doubt) <= DOUBTED_MS:
             self._doubt = 0.0
         self._asked_s, self._wall = asked_s, wall
         self._now += passed

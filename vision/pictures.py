@@ -118,13 +118,13 @@ class GreyPictures:
     """Says once that pictures have no colours, as those of a camera at night."""
 
     def __init__(self) -> None:
-        self._said = False
+        self._warned = False
 
     def note(self, image: NDArray[np.uint8], what: object) -> None:
         """Look at a picture (H x W x 3, BGR) called `what`."""
-        if self._said or not is_grey(image):
+        if self._warned or not is_grey(image):
             return
-        self._said = True
+        self._warned = True
         log.warning(
             "%s has no colours: red and black suits look alike; switch the camera's night mode "
             "(infrared) and its black and white off, and give the table light",

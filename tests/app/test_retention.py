@@ -181,14 +181,14 @@ def test_log_says_which_clips_were_replaced(machine: Machine) -> None:
     (fact,) = machine.facts(Fact.EVIDENCE_DELETED)
     assert (fact["subject"], json.loads(fact["detail"])) == ("replaced", [file_name(clip)])
     found = audit(read_log(machine.path), Trust())
-    assert "NO RECORD" not in evidence_words(found.kept, {}, found.deleted)
+    assert "NO RECORD" not in evidence_words(found.stored, {}, found.deleted)
 
 
 def test_picture_that_went_without_a_word_is_told_by_an_audit(machine: Machine) -> None:
     """What the log has the hash of is there, or the log says that it was deleted."""
     machine.take_pictures(2)
     found = audit(read_log(machine.path), Trust())
-    told = evidence_words(found.kept, {}, found.deleted)
+    told = evidence_words(found.stored, {}, found.deleted)
     assert "2 are not kept here any more; NO RECORD says that 2 of these were deleted" in told
 
 

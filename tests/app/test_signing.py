@@ -22,7 +22,7 @@ from vision.clock import DAY_MS
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event, Role, Started, TimePassed
-from vision.record.codec import canonical, event_to_json, said_digest
+from vision.record.codec import canonical, event_to_json, messages_digest
 from vision.record.facts import Fact, LogBegun, Person, Recorded, Register
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.log import write_record
@@ -229,7 +229,7 @@ def add_run(folder: Path) -> None:
     """Attack (e): a checkpoint behind the beginning of a run of another version."""
     begun = Started(NOON + 9 * DAY_MS, "b9", "9.9", (), IDENTITY)
     with opened(folder) as journal:
-        said = said_digest(map(message_line, advance(journal.session, begun).messages))
+        said = messages_digest(map(message_line, advance(journal.session, begun).messages))
     behind(folder, {"event": event_to_json(begun), "said": said})
     swap_winners(folder)
 
@@ -312,7 +312,7 @@ def add_user(folder: Path) -> None:
     with opened(folder) as journal:
         session = advance(journal.session, Recorded(at, Fact.USER, "Mallory", entry)).session
     (reply,) = advance(session, release).messages
-    said = said_digest([message_line(reply)])
+    said = messages_digest([message_line(reply)])
     with sqlite3.connect(folder / "t.sqlite") as db:
         row = (reply.seq, reply.topic, reply.payload, reply.qos, reply.retain, message_sum(reply))
         db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", row)

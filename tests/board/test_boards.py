@@ -18,7 +18,7 @@ import pytest
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.mqtt.endpoints import endpoint_at
 from tests.table_log import overdraw
-from vision.board.desk.history import KEPT_SHOES, History
+from vision.board.desk.history import STORED_SHOES, History
 from vision.board.feed import Feed
 from vision.board.host.boards import Boards, address_of, prefixes_of
 from vision.board.server import BoardServer
@@ -239,7 +239,7 @@ def test_false_names_and_numbers_take_nothing_from_a_desk() -> None:
     for number in range(50):
         record("coup/result", {**message(10**9), "shoe": f"f{number}", "coup": 1})
     assert "true" in {shoe["shoe"] for shoe in history.shoes("7")}
-    assert len(history.shoes("7")) == KEPT_SHOES
+    assert len(history.shoes("7")) == STORED_SHOES
     record("health", message(31))
     assert history.newest("7") == 31
 

@@ -90,7 +90,7 @@ def on_page(path: Path) -> object:
     table = path.parent / "table.toml"
     text = EXAMPLE.read_text("utf-8")
     table.write_text(text.replace("[view]", f'[view]\nlayout = "{path}"', 1), encoding="utf-8")
-    return TableEditor(load(table), table, live_drawing, live_measuring()).kept()
+    return TableEditor(load(table), table, live_drawing, live_measuring()).stored()
 
 
 def as_self_test(path: Path) -> object:

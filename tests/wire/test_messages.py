@@ -68,7 +68,7 @@ from vision.record.codec import (
     event_to_json,
     fields_of,
     is_record,
-    said_digest,
+    messages_digest,
     seal,
     to_json,
 )
@@ -532,7 +532,7 @@ def test_record_that_is_no_object_is_found(body: str) -> None:
 
 def test_digest_of_what_was_said_tells_messages_apart() -> None:
     """Another word, another order or another cut between two lines gives another digest."""
-    digests = {said_digest(lines) for lines in (["ab"], ["ac"], ["a", "b"], ["b", "a"], [])}
+    digests = {messages_digest(lines) for lines in (["ab"], ["ac"], ["a", "b"], ["b", "a"], [])}
     assert len(digests) == 5
 
 

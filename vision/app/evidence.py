@@ -140,7 +140,7 @@ class EvidenceRecorder:
             log.warning("%s", error)
             return
         gone = {piece.name for piece in doomed}
-        self._replaced = [kept for kept in self._replaced if file_name(kept) not in gone]
+        self._replaced = [stored for stored in self._replaced if file_name(stored) not in gone]
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports that evidence cannot be kept or is at risk, or is not any more."""
@@ -165,7 +165,7 @@ class EvidenceRecorder:
         return self._complete(rolling, at)
 
     def _complete(self, clips: Sequence[EvidenceKept], at: int) -> list[EvidenceKept]:
-        kept: list[EvidenceKept] = []
+        stored: list[EvidenceKept] = []
         for clip in clips:
             first, last = self._span(clip)
             until = max(clip.at, min(at, last))
@@ -174,8 +174,8 @@ class EvidenceRecorder:
             is_other = any(each.sha256 != clip.sha256 for each in written)
             if is_other and self._buffer.fits(first, last, self._most_bytes):
                 self._replaced.append(clip)
-            kept += written
-        return kept
+            stored += written
+        return stored
 
     def _span(self, clip: EvidenceKept) -> tuple[int, int]:
         """Return when (Unix ms) the clip of an alert begins and ends; `clip` is that up to it."""
@@ -188,49 +188,49 @@ class EvidenceRecorder:
         """Keep what proves an event's outputs; return it, cards first. `shelf`: as before it."""
         if self._frame is None:
             return []
-        kept: list[EvidenceKept] = []
+        stored: list[EvidenceKept] = []
         for seen in outputs:
             if isinstance(seen, CardSeen) and seen.event == "read":
-                kept += self._keep_card(shelf, seen, self._frame)
+                stored += self._keep_card(shelf, seen, self._frame)
         for output in outputs:
             if isinstance(output, AlertChanged) and _needs_proof(output.alert, shelf):
-                kept += self._keep_alert(output.alert, self._frame)
-        return kept
+                stored += self._keep_alert(output.alert, self._frame)
+        return stored
 
     def _keep_card(self, shelf: Shelf, seen: CardSeen, frame: Frame) -> list[EvidenceKept]:
         times = len(shelf.of_card(seen.shoe, seen.order))
         name = f"{_group(seen.shoe, seen.coup)}c{seen.order}" + (f".{times + 1}" if times else "")
-        kept = EvidenceKept(
+        stored = EvidenceKept(
             frame.at, name, Medium.STILL, seen.shoe, seen.coup, NO_HASH, 0, seen.order
         )
-        return self._keep(kept, self._still_of(frame))
+        return self._keep(stored, self._still_of(frame))
 
     def _keep_alert(self, alert: Alert, frame: Frame) -> list[EvidenceKept]:
         name = f"{_group(alert.shoe, alert.coup)}{topic_level(alert.id)}"
         facts = (alert.shoe, alert.coup, NO_HASH, 0, alert.order, alert.id)
         still = EvidenceKept(frame.at, name, Medium.STILL, *facts)
-        kept = self._keep(still, self._still_of(frame))
+        stored = self._keep(still, self._still_of(frame))
         clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts)
         first, last = self._span(clip)
         clip = replace(clip, complete=last == frame.at)
         film = self._keep(clip, self._buffer.film(first, frame.at, self._most_bytes))
         if last > frame.at:
             self._rolling += film
-        return kept + film
+        return stored + film
 
     def _still_of(self, frame: Frame) -> bytes:
         if self._still is None or self._still[0] is not frame:
             self._still = (frame, self._crop.still(frame.image, self._most_bytes))
         return self._still[1]
 
-    def _keep(self, kept: EvidenceKept, content: bytes) -> list[EvidenceKept]:
+    def _keep(self, stored: EvidenceKept, content: bytes) -> list[EvidenceKept]:
         """Return the piece once it is on the disk; nothing if it is empty or cannot be kept."""
         if not content:
             return []
         try:
-            written = self.store.keep(kept, content)
+            written = self.store.keep(stored, content)
         except WriteError as error:
-            log.warning("evidence %s cannot be kept: %s", kept.id, error)
+            log.warning("evidence %s cannot be kept: %s", stored.id, error)
             self._failure = f"{error.reason}."
             return []
         self._failure = None

@@ -91,11 +91,11 @@ class ClockWatch:
     def __init__(
         self,
         clock: SteadyClock,
-        is_kept: Callable[[], bool] = lambda: time_sync().synchronised is True,
+        is_synchronised: Callable[[], bool] = lambda: time_sync().synchronised is True,
     ) -> None:
         """Watch the clock; `is_kept` tells whether a time service keeps the wall clock."""
         self._clock = clock
-        self._is_kept = is_kept
+        self._is_synchronised = is_synchronised
         self._leapt = Condition("CLOCK")
 
     def reports(self, at: int, *, quiet: bool) -> tuple[Event, ...]:
@@ -104,7 +104,9 @@ class ClockWatch:
         A wall clock that is ahead is followed at once when the table is quiet, one that is behind
         bit by bit; one that is far off and that nobody keeps is not followed.
         """
-        leapt, ahead, is_doubted = self._clock.follow(kept=self._is_kept(), quiet=quiet)
+        leapt, ahead, is_doubted = self._clock.follow(
+            synchronised=self._is_synchronised(), quiet=quiet
+        )
         if leapt:
             words = f"The clock of this machine leapt by {leapt / 1000:+.1f} s."
             return self._leapt.report(words + (UNKEPT if is_doubted else ""), at)

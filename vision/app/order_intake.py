@@ -22,7 +22,7 @@ from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded, Register
 from vision.storage.log import Store
 from vision.wire.commands import (
-    NOT_KEPT,
+    NOT_STORED,
     REPLAY,
     TOO_MANY,
     Fields,
@@ -247,7 +247,7 @@ class Replays:
         try:
             first, last = read_range(fields, newest)
             if self._store.count_messages(first, last) <= last - first:
-                raise RefusedError(NOT_KEPT)
+                raise RefusedError(NOT_STORED)
             with self._mutex:
                 same = sum(waiting.sender == sender for waiting in self._ranges)
                 if len(self._ranges) >= RANGES_LIMIT or same >= RANGES_EACH:

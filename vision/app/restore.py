@@ -53,7 +53,7 @@ def unsigned_facts(unsigned: range, at: int) -> tuple[Event, ...]:
         f"Nobody signed records {first} to {last} when they were written: the reader was killed, "
         "or had no key. They were taken over. Compare them with what happened at the table."
     )
-    fact = Recorded(at, Fact.UNSIGNED_KEPT, "log", canonical({"first": first, "last": last}))
+    fact = Recorded(at, Fact.UNSIGNED_STORED, "log", canonical({"first": first, "last": last}))
     return (fact, Noticed(at, "UNSIGNED", detail=words))
 
 

@@ -29,7 +29,7 @@ from vision.wire.session import TableSession
 
 # Milliseconds after which the log says again how far time is confirmed. What passed since counts
 # as switched off where the reader is killed: more makes things old later, less makes records.
-SAY_EVERY_MS = 3_600_000
+REPORT_EVERY_MS = 3_600_000
 TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a time
 
 # Milliseconds that may be made up for at once, after a night or a day off. Chosen: more deletes
@@ -37,7 +37,7 @@ TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a
 ALLOWANCE_MS = DAY_MS
 # Milliseconds that the wall clock may be ahead before people are told that nothing grows old by it.
 # Chosen beyond a table's longest ordinary rest; a smaller number reports every long week-end.
-TOLD_MS = 4 * DAY_MS
+REPORTED_MS = 4 * DAY_MS
 
 TIME = "time"  # why the log is signed then, in the words of the contract
 
@@ -106,7 +106,7 @@ class Retention:
         self._doubt = ""
         self._monotonic_s = monotonic_s
         self._next_look_s = monotonic_s()
-        self._told = False
+        self._reported = False
 
     def prune(self, session: TableSession, now: int, seal: Seal | None) -> bool:
         """Delete a shoe of the log if one is to go, and old messages; return whether one went.
@@ -142,7 +142,7 @@ class Retention:
         self._next_look_s = self._monotonic_s() + TIDY_EVERY_S
         now = self._elapsed.at(at)
         facts = [*self._waits(at)]
-        if now - session.register.time >= SAY_EVERY_MS:
+        if now - session.register.time >= REPORT_EVERY_MS:
             facts.append(self.time(at))
         doomed: tuple[Doomed, ...] = ()
         if self._evidence is not None:
@@ -162,9 +162,9 @@ class Retention:
         doubt, self._doubt = self._doubt, ""
         if doubt:
             return (Recorded(at, Fact.RETENTION_WAITS, "log", doubt),)
-        ahead_ms, told = self._elapsed.ahead_ms, self._told
-        self._told = ahead_ms > TOLD_MS
-        if told or not self._told:
+        ahead_ms, reported = self._elapsed.ahead_ms, self._reported
+        self._reported = ahead_ms > REPORTED_MS
+        if reported or not self._reported:
             return ()
         words = (
             f"the clock is {ahead_ms / DAY_MS:.0f} days ahead of the time that this program has "

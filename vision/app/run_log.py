@@ -109,10 +109,10 @@ def fold(
     for item in inputs:
         event = event_of(item)
         table, outputs = apply_event(session.table, event)
-        for kept in evidence.evidence_of(session.shelf, outputs) if evidence else ():
-            step = advance(session, kept)
+        for stored in evidence.evidence_of(session.shelf, outputs) if evidence else ():
+            step = advance(session, stored)
             session = step.session
-            yield kept, step
+            yield stored, step
         step = with_messages(session, event, table, outputs)
         session = step.session
         yield item, step

@@ -217,10 +217,10 @@ def _environment(
             f"{', '.join(missing)}: no such environment variable; give the password to this "
             f"command in it, for {path}"
         )
-    kept = [t for t in known if not (line and t.startswith("TABLES="))]
+    others = [t for t in known if not (line and t.startswith("TABLES="))]
     new = [name for name in names if name not in there]
-    kept += [f'{name}="{os.environ[name]}"\n' for name in new]
-    text = line + "".join(kept)
+    others += [f'{name}="{os.environ[name]}"\n' for name in new]
+    text = line + "".join(others)
     if text and text != "".join(known):
         yield _written(path, text, 0o600)
 
@@ -241,5 +241,5 @@ def _run(commands: Iterable[Sequence[str]]) -> None:
         try:
             subprocess.run(("systemctl", *words), check=True, capture_output=True, text=True)  # noqa: S603, S607
         except (OSError, subprocess.CalledProcessError) as error:
-            said = getattr(error, "stderr", "") or str(error)
-            raise OutsideError(f"systemctl {' '.join(words)}: {said.strip()}") from error
+            reason = getattr(error, "stderr", "") or str(error)
+            raise OutsideError(f"systemctl {' '.join(words)}: {reason.strip()}") from error

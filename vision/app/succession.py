@@ -104,17 +104,17 @@ def begin_log(config: TableConfig, how: Beginning) -> tuple[Path, EndedLog, Regi
                 "until they are, or give --lose-unsent to leave them in the old log"
             )
         moment = datetime.fromtimestamp(how.at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
-        kept = path.with_name(f"{path.stem}-until-{moment}{path.suffix}")
+        stored = path.with_name(f"{path.stem}-until-{moment}{path.suffix}")
         new = path.with_name(f".{path.name}.begun")
         new.unlink(missing_ok=True)
         register = _write(config, new, ended, how)
         _fold_in(path)
-        put_in_place(new, path, kept)
+        put_in_place(new, path, stored)
     except OSError as error:
         raise OutsideError(f"cannot begin a log at {path}: {error.strerror or error}") from error
     finally:
         held.close()
-    return kept, ended, register
+    return stored, ended, register
 
 
 def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> Register:

@@ -116,7 +116,9 @@ class Selection:
         if not self._found or self._session is None or self._part.seq is not None:
             return False
         table = self._session.table
-        of_it = [kept.alert for kept in table.earlier_alerts if kept.alert.shoe in self._found]
+        of_it = [
+            stored.alert for stored in table.earlier_alerts if stored.alert.shoe in self._found
+        ]
         last = max(stretch.last for stretch in self._found.values())
         signed = not self._anchors or self._anchors[-1] > last
         return table.shoe.name not in self._found and not of_it and signed
@@ -263,10 +265,10 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
     for key in sources.trust.keys:
         (folder / f"{fingerprint(key)}.pub").write_bytes(public_pem(key))
     found = audit(_records(folder / RECORDS), sources.trust, first=first, previous=previous)
-    for kept in found.kept:
-        place = sources.evidence / file_name(kept)
+    for stored in found.stored:
+        place = sources.evidence / file_name(stored)
         if place.is_file():
-            target = folder / EVIDENCE / file_name(kept)
+            target = folder / EVIDENCE / file_name(stored)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place, target)
     receipt = _receipt(folder, found, previous)
@@ -291,7 +293,7 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
         "hash": found.last.hash,
         "signed_up_to": None if found.signed is None else found.signed.number,
         "key": None if found.signed is None else found.signed.key,
-        "evidence": evidence_words(found.kept, digests),
+        "evidence": evidence_words(found.stored, digests),
         "files": {name: _digest(folder / name) for name in sorted(_names(folder))},
     }
 
@@ -316,7 +318,7 @@ def audit_archive(path: Path, trust: Trust) -> tuple[Found, str]:
     _compare_files(root, names, receipt)
     first, previous = int(str(receipt["first"])), str(receipt["before"])
     found = audit(_records(root / RECORDS), trust, first=first, previous=previous)
-    evidence = evidence_words(found.kept, evidence_digests(root / EVIDENCE))
+    evidence = evidence_words(found.stored, evidence_digests(root / EVIDENCE))
     _compare_facts(found, evidence, receipt, trust)
     return found, f"{evidence}\n{_signature_words(receipt, trust)}"
 
@@ -416,9 +418,9 @@ def _records(place: Traversable) -> Iterator[Record]:
         raise OutsideError(f"cannot read {place}: {error.strerror}") from error
 
 
-def digests_of(folder: Path, kept: Iterable[EvidenceKept]) -> dict[str, str]:
+def digests_of(folder: Path, stored: Iterable[EvidenceKept]) -> dict[str, str]:
     """Return the SHA-256 of those pieces that are in the folder, by their file names."""
-    names = (file_name(piece) for piece in kept)
+    names = (file_name(piece) for piece in stored)
     return {name: _digest(folder / name) for name in names if (folder / name).is_file()}
 
 
@@ -435,7 +437,7 @@ def evidence_digests(folder: Traversable) -> dict[str, str]:
 
 
 def evidence_words(
-    kept: Iterable[EvidenceKept],
+    stored: Iterable[EvidenceKept],
     read: Mapping[str, str],
     deleted: Collection[str] | None = None,
 ) -> str:
@@ -445,7 +447,7 @@ def evidence_words(
     at the first piece that was changed.
     """
     there, gone = 0, []
-    for piece in kept:
+    for piece in stored:
         name = file_name(piece)
         digest = read.get(name)
         if digest is None:
@@ -455,9 +457,9 @@ def evidence_words(
         else:
             there += 1
     words = f"evidence: {there} pieces are what they were, {len(gone)} are not kept here any more"
-    unsaid = [] if deleted is None else [name for name in gone if name not in deleted]
-    if unsaid:
-        words += f"; NO RECORD says that {len(unsaid)} of these were deleted, {unsaid[0]} the first"
+    hidden = [] if deleted is None else [name for name in gone if name not in deleted]
+    if hidden:
+        words += f"; NO RECORD says that {len(hidden)} of these were deleted, {hidden[0]} the first"
     return words
 
 

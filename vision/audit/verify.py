@@ -64,7 +64,7 @@ class Found:
     that counted then, `orders_unproved` those of a time at which the log does not name the keys,
     `unordered` the records of those of them that say what a desk reported, without its order.
     `adopted` are records that say which (first, last) were taken over, though nobody signed them.
-    `kept` is the evidence that the log names, `deleted` the files of it that it says were deleted.
+    `stored` is the evidence that the log names, `deleted` the files of it that it says went.
     """
 
     site: str
@@ -90,7 +90,7 @@ class Found:
     orders_unproved: int = 0
     unordered: list[int] = field(default_factory=list)
     adopted: list[tuple[int, int, int]] = field(default_factory=list)
-    kept: list[EvidenceKept] = field(default_factory=list)
+    stored: list[EvidenceKept] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
 
 
@@ -226,9 +226,9 @@ class Auditor:
         found.began = found.ended if found.began is None else found.began
         if event.get("is") in LIMITS_OF_A_RUN or event.get("kind") in OF_THE_READER:
             found.unsigned = found.unsigned or record.number
-        if event.get("kind") == Fact.UNSIGNED_KEPT:
-            kept = json.loads(event["detail"])
-            found.adopted.append((record.number, int(kept["first"]), int(kept["last"])))
+        if event.get("kind") == Fact.UNSIGNED_STORED:
+            stored = json.loads(event["detail"])
+            found.adopted.append((record.number, int(stored["first"]), int(stored["last"])))
         if event.get("kind") == Fact.EVIDENCE_DELETED:
             found.deleted |= _names_of(event, record.number)
         if event.get("is") not in PROOFS:
@@ -237,7 +237,7 @@ class Auditor:
         if isinstance(proof, LogBegun):
             found.begun = proof
         if isinstance(proof, EvidenceKept):
-            found.kept.append(proof)
+            found.stored.append(proof)
         elif isinstance(proof, Anchored):
             self._verify(found, record.number, proof)
 
@@ -341,15 +341,15 @@ class Went(NamedTuple):
 
 def _refuse_early(number: int, went: Went, now: int, gaps: Iterable[tuple[int, int]]) -> None:
     """Refuse a pruning of what was not to go yet at the time of its record; OutsideError."""
-    kept = number - sum(last - first + 1 for first, last in gaps) + went.last - went.first + 1
+    stored = number - sum(last - first + 1 for first, last in gaps) + went.last - went.first + 1
     limits = LogLimits(went.keep_days, went.keep_days, went.max_mb)
     is_due = (
-        now - went.until >= went.keep_days * DAY_MS if went.why == "age" else limits.is_full(kept)
+        now - went.until >= went.keep_days * DAY_MS if went.why == "age" else limits.is_full(stored)
     )
     if not is_due:
         raise OutsideError(
             f"record {number} says that records {went.first} to {went.last} went by {went.why}, "
-            f"but {went.keep_days:g} days had not passed, nor were {kept} records too many: they "
+            f"but {went.keep_days:g} days had not passed, nor were {stored} records too many: they "
             "were pruned before their time; keep the log, and compare it with a backup"
         )
 

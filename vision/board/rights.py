@@ -46,17 +46,17 @@ HEARD = {
 }
 
 
-def may_hear(role: str, told: Update) -> bool:
+def may_hear(role: str, reported: Update) -> bool:
     """Whether a page of somebody in that role is told of it."""
-    if told.topic in ASKED_FOR or told.topic == "cmd/reply":
+    if reported.topic in ASKED_FOR or reported.topic == "cmd/reply":
         return False
-    if told.topic.startswith("alert/") and told.payload is not None:
-        audience = told.payload.get("audience") or ()
+    if reported.topic.startswith("alert/") and reported.payload is not None:
+        audience = reported.payload.get("audience") or ()
         if role not in (INSPECTOR, SURVEILLANCE) or list(audience) == [DEALER]:
             return role in audience  # a reminder is for the dealer alone
-    if role in (INSPECTOR, SURVEILLANCE) or told.topic.startswith("alert/"):
+    if role in (INSPECTOR, SURVEILLANCE) or reported.topic.startswith("alert/"):
         return True
-    return told.topic in HEARD.get(role, ())
+    return reported.topic in HEARD.get(role, ())
 
 
 def desk_part(topic: str, payload: Payload) -> Payload | None:

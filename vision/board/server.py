@@ -63,7 +63,7 @@ class Connections:
 
     def take(self, connection: socket.socket, peer: Peer) -> None:
         """Take a new connection; an idle one, or this one where all are busy, gives way."""
-        self._open = {one: kept for one, kept in self._open.items() if kept[0].fileno() >= 0}
+        self._open = {one: entry for one, entry in self._open.items() if entry[0].fileno() >= 0}
         self._busy &= self._open.keys()
         network = network_of(str(peer[0])) if peer else ""
         own = [other for other, (_, of) in self._open.items() if of == network]

@@ -22,10 +22,10 @@ def whole(_topic: str, payload: Payload) -> Payload:
 
 
 # Results of a shoe that are kept: 8 decks give at most about 100 coups.
-KEPT_RESULTS = 150
+STORED_RESULTS = 150
 # Keys whose newest number is remembered, so that repeats are known; bounds the memory of a display
 # that runs for months. Too few, and an old message that is sent again would count as news.
-KEPT_KEYS = 2000
+STORED_KEYS = 2000
 # Numbers by which a message may be above the last one that a later `health` names: the two come on
 # different ways, and a second of play has some twenty. More lets a false number stand for longer.
 AHEAD = 500
@@ -169,12 +169,12 @@ class TableState:
             keys = [key for key in self._state if key.startswith("coup/result#")]
             shoe = update.payload.get("shoe")
             others = [k for k in keys if (self._state[k].payload or {}).get("shoe") != shoe]
-            for key in others or keys[:-KEPT_RESULTS]:
+            for key in others or keys[:-STORED_RESULTS]:
                 self._drop(key)
 
     def _forget_oldest(self) -> None:
         """Forget events before states: an alert may be open for longer than a shoe."""
-        if len(self._marks) > KEPT_KEYS:
+        if len(self._marks) > STORED_KEYS:
             oldest = next(iter(self._passing or self._alerts), None)
             if oldest is not None:
                 self.hidden += oldest in self._state and oldest in self._alerts

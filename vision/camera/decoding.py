@@ -384,7 +384,7 @@ def paced(shown: Iterator[Decoded], path: Path, pace: Pace) -> Iterator[Shot | O
     Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
     """
     index = damaged = 0
-    good_s, said = 0.0, False
+    good_s, warned = 0.0, False
     blind_s = pace.gap_s  # when the next outage is due if no good frame comes
     for pixels, stamp_s in shown:
         if pixels is Lack.LATE:
@@ -393,8 +393,8 @@ def paced(shown: Iterator[Decoded], path: Path, pace: Pace) -> Iterator[Shot | O
                 yield Outage(now, f"{path.name} gives no picture", now)
             continue
         pace.advance(stamp_s)
-        if pace.has_no_times and not said:
-            said = True
+        if pace.has_no_times and not warned:
+            warned = True
             log.warning("%s: its time stamps do not rise; its frame rate gives the times", path)
         if pace.odd:
             since = pace.at(good_s)
@@ -447,8 +447,8 @@ def pixels(frame: VideoFrame) -> Image | Planes:
     """Return a decoded picture: its planes where they can be kept, else BGR."""
     even = frame.width % 2 == 0 and frame.height % 2 == 0
     # Rows may be kept from the bottom up: the line size is then negative.
-    kept = even and frame.format.name in FORMATS[1:] and frame.planes[0].line_size > 0
-    return Planes(frame) if kept else bgr(frame)
+    as_planes = even and frame.format.name in FORMATS[1:] and frame.planes[0].line_size > 0
+    return Planes(frame) if as_planes else bgr(frame)
 
 
 def upright(frame: VideoFrame) -> Image | Planes:

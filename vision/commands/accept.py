@@ -114,25 +114,25 @@ def _open(args: argparse.Namespace) -> None:
         port = config.board.port and config.board.port + 1
         port = port if args.http_port is None else args.http_port
         address = address_of(config, host=args.http_host, port=port)
-        book_of, kept = Keying(book, pictures, terms), list[Records]()
+        book_of, opened = Keying(book, pictures, terms), list[Records]()
 
         def only(login: LoginPages, records: Records) -> list[Route]:
             if not book.terms or terms != book.set:
                 records.fact(Fact.ACCEPTANCE_SET, table=config.table, detail=terms.text())
-            kept.append(records)
+            opened.append(records)
             return KeyingPages(login, records, book_of, config.table).routes()
 
         boards = closing.enter_context(Boards([config], address, only=only))
-        closing.callback(_deliver, kept)
+        closing.callback(_deliver, opened)
         print(f"accept: {boards.server.url}accept", flush=True)
         while True:
             time.sleep(1)
 
 
-def _deliver(kept: list[Records]) -> None:
+def _deliver(opened: list[Records]) -> None:
     """Wait a moment for answers that the table does not have yet; what waits longer is kept."""
     until_s = time.monotonic() + DELIVER_S
-    while any(records.waiting for records in kept) and time.monotonic() < until_s:
+    while any(records.waiting for records in opened) and time.monotonic() < until_s:
         time.sleep(0.1)
 
 

@@ -58,11 +58,11 @@ def run(args: argparse.Namespace) -> int:
     since = None if args.since is None else parse_ended(args.since)
     trust = trust_of(args)
     with unbroken(args.log):
-        found = _told(args, since, trust)
+        found = _printed(args, since, trust)
     return 0 if is_proven(found, trust) else NOT_PROVEN
 
 
-def _told(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
+def _printed(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
     """Verify the log and say what it holds; OutsideError with its name."""
     try:
         if is_archive(args.log):
@@ -73,9 +73,9 @@ def _told(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
             found, *lines = audit_archive(args.log, trust)
         else:
             found, *lines = audit_from(args.log, since, trust)
-            digests = digests_of(args.evidence or folder_of(args.log), found.kept)
+            digests = digests_of(args.evidence or folder_of(args.log), found.stored)
             deleted = None if found.first else found.deleted
-            lines += [evidence_words(found.kept, digests, deleted)] if found.kept else []
+            lines += [evidence_words(found.stored, digests, deleted)] if found.stored else []
         _say(args.log, found, trust)
         for line in filter(None, lines):
             print(line)

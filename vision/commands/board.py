@@ -55,12 +55,12 @@ def run(args: argparse.Namespace) -> None:
     }
     with Boards(tables, address, editors, reports_of(first.archive)) as boards:
         print(f"board: {boards.server.url}", flush=True)
-        said = None
+        printed = None
         while True:
             words = "broker connected" if boards.feed.connected else boards.feed.complaint
-            if words and words != said:
+            if words and words != printed:
                 print(words, flush=True)
-                said = words
+                printed = words
             time.sleep(0.5)
 
 

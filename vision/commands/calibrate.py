@@ -98,8 +98,8 @@ def run(args: argparse.Namespace) -> None:
     if "source" not in file.section("camera"):
         file.change("camera", {"source": camera.source})
     file.change_view(found.view, found.emptied(image), target)
-    kept = file.write(target)
-    print(f"wrote {target}" + (f"; the one before is {kept}" if kept else ""))
+    stored = file.write(target)
+    print(f"wrote {target}" + (f"; the one before is {stored}" if stored else ""))
 
 
 def _from_pictures(laid: Laid, paths: Sequence[Path]) -> tuple[LaidCards, Image]:
@@ -121,7 +121,7 @@ def _from_source(laid: Laid, camera: CameraSection) -> tuple[LaidCards, Image]:
     """
     say("lay the eight cards; what is wrong is said here, and it ends when all is right")
     began: int | None = None
-    said: tuple[str, ...] | None = None
+    printed: tuple[str, ...] | None = None
     last: tuple[LaidCards, Image] | None = None
     for frame in frames(camera, every_ms=0 if Path(camera.source).is_dir() else CARDS_EVERY_MS):
         began = frame.at if began is None else began
@@ -129,9 +129,9 @@ def _from_source(laid: Laid, camera: CameraSection) -> tuple[LaidCards, Image]:
             break
         before, found = last, laid([frame.image])
         last = found, frame.image
-        if found.faults and found.faults != said:
+        if found.faults and found.faults != printed:
             say("\n".join(f"  {line}" for line in found.faults))
-        said = found.faults
+        printed = found.faults
         if not found.faults and before is not None and found.at_rest(before[1], frame.image):
             break
     if last is None:

@@ -144,9 +144,11 @@ def _log(config: TableConfig) -> Iterator[str]:
         )
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
     folder = Path(config.evidence.folder or folder_of(path))
-    for kept in (path, Path(config.log.anchors or anchors_of(path)), folder):
-        if kept.exists() and not is_private(kept):
-            yield f"OPEN TO OTHERS: other users of this machine may read {kept}: chmod go= {kept}"
+    for stored in (path, Path(config.log.anchors or anchors_of(path)), folder):
+        if stored.exists() and not is_private(stored):
+            yield (
+                f"OPEN TO OTHERS: other users of this machine may read {stored}: chmod go= {stored}"
+            )
     if config.log.signing_key:
         load_key(Path(config.log.signing_key))
         # Whoever puts an older log back takes along anchors that lie on its disk.

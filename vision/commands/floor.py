@@ -74,16 +74,16 @@ def _serve(args: argparse.Namespace) -> None:
         threading.Thread(target=_prune_on, args=(engine, days, over), daemon=True).start()
     held = "what is signed" if trust.keys else "unsigned: give --public-key or --ring"
     print(f"archive: {shown}, of the logs in {', '.join(map(str, args.files))}; {held}", flush=True)
-    said = ""
+    printed = ""
     try:
         while True:
             try:
                 folder.take_in(writer)
-                said = ""
+                printed = ""
             except OutsideError as error:  # the database is away: the logs are there later too
-                if str(error) != said:
+                if str(error) != printed:
                     logging.getLogger(__name__).warning("%s; trying again", error)
-                said = str(error)
+                printed = str(error)
             time.sleep(LOOK_EVERY_S)
     finally:
         over.set()

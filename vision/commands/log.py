@@ -66,8 +66,8 @@ def begin(args: argparse.Namespace) -> None:
     """Do it, with the reader stopped; ConfigurationError or OutsideError."""
     config = load(args.table)
     how = Beginning(now_ms(), lose_unsent=args.lose_unsent, holds=_holds_of(args))
-    kept, ended, register = begin_log(config, how)
-    print(f"{kept}: the old log, up to record {ended.number}, hash {ended.hash}")
+    stored, ended, register = begin_log(config, how)
+    print(f"{stored}: the old log, up to record {ended.number}, hash {ended.hash}")
     print(f"{config.log.path}: the new log; messages go on after number {ended.seq}")
     if ended.alerts:
         print(f"{len(ended.alerts)} alerts that stood open are closed")
@@ -131,8 +131,8 @@ def restore(args: argparse.Namespace) -> None:
     skip = args.skip if args.skip is not None else days * SEQ_A_DAY
     copy_log(args.backup, path)
     how = Beginning(now, lose_unsent=True, skip=skip, holds=_holds_of(args))
-    kept, ended, register = begin_log(config, how)
-    print(f"{kept}: the backup, up to record {ended.number}")
+    stored, ended, register = begin_log(config, how)
+    print(f"{stored}: the backup, up to record {ended.number}")
     print(f"{path}: goes on from it; messages go on after number {ended.seq + skip}")
     print(_holds_line(register))
     source, folder = folder_of(args.backup), Path(config.evidence.folder or folder_of(path))

@@ -97,10 +97,10 @@ class TableFile:
         target, (height, width) = path or self.path, picture.shape[:2]
         if wrong := [f"{target}: {name} {words}" for name, words in implausible(view)]:
             raise ConfigurationError("\n".join(wrong))
-        kept = free_name(target.with_name(f"{target.stem}-layout.jpg"))
-        write_whole(kept, jpeg(picture, LAYOUT_QUALITY))
+        stored = free_name(target.with_name(f"{target.stem}-layout.jpg"))
+        write_whole(stored, jpeg(picture, LAYOUT_QUALITY))
         self.change("camera", {"width": width, "height": height})
-        self.change("view", {**view_section(view, (width, height)), "layout": kept.name})
+        self.change("view", {**view_section(view, (width, height)), "layout": stored.name})
 
     def write(self, path: Path | None = None) -> Path | None:
         """Check and write the file; return where the old file is kept, if there was one.
@@ -109,7 +109,7 @@ class TableFile:
         table file, WriteError where it cannot be written; in both cases nothing has changed.
         """
         target = path or self.path
-        kept = None
+        stored = None
         with replacing(target) as file:
             file.write(tomlkit.dumps(self._text).encode())
             file.flush()
@@ -118,9 +118,9 @@ class TableFile:
             except ConfigurationError as error:
                 raise ConfigurationError(str(error).replace(file.name, str(target))) from error
             if target.exists():
-                kept = free_name(target.with_name(f"{target.name}.bak"))
-                write_whole(kept, target.read_bytes())
-        return kept
+                stored = free_name(target.with_name(f"{target.name}.bak"))
+                write_whole(stored, target.read_bytes())
+        return stored
 
 
 def view_section(view: TableView, size: tuple[int, int]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def chain_hash(previous: str, body: str) -> str:
     return sha256(f"{previous}\n{body}".encode()).hexdigest()
 
 
-def said_digest(lines: Iterable[str]) -> str:
+def messages_digest(lines: Iterable[str]) -> str:
     """Return the SHA-256 (64 hex digits) over the messages of an event, a line each."""
     return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 

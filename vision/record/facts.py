@@ -103,14 +103,14 @@ class Fact(StrEnum):
     RETENTION_WAITS = "retention_waits"
     CLOCK_CONFIRMED = "clock_confirmed"
     TAKEN_OVER = "taken_over"
-    UNSIGNED_KEPT = "unsigned_kept"
+    UNSIGNED_STORED = "unsigned_kept"
 
 
 # Signed as they are written: who can only write the file gives nobody a key, and makes no time.
 OF_THE_READER = frozenset(
     (
         Fact.USER, Fact.KEY, Fact.EVIDENCE_DELETED, Fact.RETENTION_WAITS, Fact.CLOCK_CONFIRMED,
-        Fact.TAKEN_OVER, Fact.UNSIGNED_KEPT,
+        Fact.TAKEN_OVER, Fact.UNSIGNED_STORED,
     )
 )  # fmt: skip
 REPORTED_BY_DESKS = frozenset(Fact) - OF_THE_READER

@@ -69,9 +69,9 @@ def folder_of(log: Path) -> Path:
     return log.with_suffix(".evidence")
 
 
-def file_name(kept: EvidenceKept) -> str:
+def file_name(stored: EvidenceKept) -> str:
     """Return where a piece of evidence lies in its folder."""
-    return _name(iso(kept.at)[:10], kept.id, kept.sha256, kept.medium)
+    return _name(iso(stored.at)[:10], stored.id, stored.sha256, stored.medium)
 
 
 def _name(day: str, name: str, sha256: str, medium: Medium) -> str:
@@ -85,18 +85,18 @@ class EvidenceStore:
         self.folder = folder
         self._sizes: dict[str, int] = {}
 
-    def keep(self, kept: EvidenceKept, content: bytes) -> EvidenceKept:
+    def keep(self, stored: EvidenceKept, content: bytes) -> EvidenceKept:
         """Write a piece; return it with its hash once it is known to be there. WriteError."""
         digest = hashlib.sha256(content).hexdigest()
-        kept = replace(kept, sha256=digest, size=len(content))
-        path = self.folder / file_name(kept)
+        stored = replace(stored, sha256=digest, size=len(content))
+        path = self.folder / file_name(stored)
         make_folder(self.folder, PRIVATE_FOLDER)
         make_folder(path.parent)
         write_whole(path, content)
         day = path.parent.name
         if day in self._sizes:
             self._sizes[day] += len(content)
-        return kept
+        return stored
 
     def filled(self, message: Message) -> Message:
         """Return the message as it is sent: with the picture for which it stands, if any.
@@ -154,7 +154,7 @@ class EvidenceStore:
         """Yield the files that are too old, and others as long as there are too many bytes."""
         excess = sum(self._sizes.values()) - round(limits.max_mb * 1e6)
         keeps_cards, keeps_alerts = (
-            iso(now - int(kept * DAY_MS))[:10] for kept in (limits.keep_days, limits.alert_days)
+            iso(now - int(stored * DAY_MS))[:10] for stored in (limits.keep_days, limits.alert_days)
         )
         for day in days:
             if day >= max(keeps_cards, keeps_alerts) and excess <= 0:
@@ -173,7 +173,9 @@ class EvidenceStore:
 
     def replaced(self, pieces: Iterable[EvidenceKept], before_day: str) -> tuple[Doomed, ...]:
         """Return which files of these pieces, of days before `before_day`, are still there."""
-        paths = [self.folder / file_name(kept) for kept in pieces if iso(kept.at)[:10] < before_day]
+        paths = [
+            self.folder / file_name(stored) for stored in pieces if iso(stored.at)[:10] < before_day
+        ]
         sizes = {path: path.stat().st_size for path in paths[:DELETED_AT_ONCE] if path.exists()}
         return tuple(Doomed(path, size, Why.REPLACED) for path, size in sizes.items())
 

@@ -28,7 +28,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import PRIVATE
 from vision.game.events import Event
 from vision.record.chain import LOG_VERSION, BrokenChainError, header_of, identity
-from vision.record.codec import GENESIS, Record, event_to_json, said_digest, seal
+from vision.record.codec import GENESIS, Record, event_to_json, messages_digest, seal
 from vision.storage.retention import (
     CHECKPOINTS,
     IS_CHECKPOINT,
@@ -363,8 +363,8 @@ class Store:
 
 def _contents(entry: Entry) -> Iterator[dict[str, object]]:
     """Yield the content of each record of a step."""
-    said = said_digest(map(message_line, entry.messages)) if entry.messages else None
-    content: dict[str, object] = {"event": event_to_json(entry.event), "said": said}
+    published = messages_digest(map(message_line, entry.messages)) if entry.messages else None
+    content: dict[str, object] = {"event": event_to_json(entry.event), "said": published}
     yield content if entry.order is None else {**content, "order": entry.order}
     if entry.checkpoint is not None:
         yield {"desk": entry.checkpoint}

@@ -25,7 +25,7 @@ from vision.record.chain import (
     record_from_line,
     verified,
 )
-from vision.record.codec import GENESIS, Record, event_from_json, said_digest
+from vision.record.codec import GENESIS, Record, event_from_json, messages_digest
 from vision.record.facts import Anchored, Nonce
 from vision.storage.log import MESSAGES, messages_from
 from vision.storage.retention import CHECKPOINTS, newest_pruning
@@ -289,7 +289,7 @@ class Walk:
             step = self._fold.take(content)
         if step is not None:
             lines = [message_line(message) for message in step.messages]
-            if content.get("said") != (said_digest(lines) if lines else None):
+            if content.get("said") != (messages_digest(lines) if lines else None):
                 raise BrokenChainError(record.number, "gives other messages than it says")
         self._session = None if self._is_adrift else self._fold.session
         return Taken(record, content, before, self._session, step)

@@ -147,7 +147,7 @@ def next_to_go(
 
     Never a segment with unsent messages, nor that of a `marked` moment.
     """
-    too_large = _used_bytes(db) > limits.max_mb * 1_000_000 and limits.is_full(_kept(db, marks))
+    too_large = _used_bytes(db) > limits.max_mb * 1_000_000 and limits.is_full(_stored(db, marks))
     oldest = now - limits.keep_days * DAY_MS
     (unsent,) = db.execute("SELECT min(seq) FROM unsent").fetchone()
     for number, after in pairwise(marks.numbers):
@@ -166,7 +166,7 @@ def next_to_go(
     return None
 
 
-def _kept(db: sqlite3.Connection, marks: ProvenCheckpoints) -> int:
+def _stored(db: sqlite3.Connection, marks: ProvenCheckpoints) -> int:
     """Return how many records are there: by the last number, and what is said to be gone."""
     (newest,) = db.execute("SELECT max(n) FROM log").fetchone()
     gone: int = sum(last - first + 1 for first, last, _ in marks.gaps())

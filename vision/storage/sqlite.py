@@ -151,12 +151,12 @@ def copy_log(log: Path, out: Path) -> None:
         target.execute(f"PRAGMA user_version={CLOSED}")
 
 
-def put_in_place(new: Path, path: Path, kept: Path) -> None:
-    """Have `new` take the place of the log at `path`, which goes on as `kept`; OSError.
+def put_in_place(new: Path, path: Path, stored: Path) -> None:
+    """Have `new` take the place of the log at `path`, which goes on as `stored`; OSError.
 
     A power cut leaves the one or the other at `path`, never nothing.
     """
-    os.link(path, kept)
+    os.link(path, stored)
     new.replace(path)
     handle = os.open(path.parent, os.O_RDONLY)
     try:

@@ -157,7 +157,7 @@ def _check(fields: Fields) -> None:
 # --- requests for missed messages -----------------------------------------------------------------
 
 REPLAY = "replay"
-NOT_KEPT = "not all of these messages are kept any more"  # why a table refuses a range
+NOT_STORED = "not all of these messages are kept any more"  # why a table refuses a range
 RANGE_LIMIT = 1000  # messages in one request: some ten coups; a consumer asks again for more
 PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads")
 COPY = "copy"  # the level below which displays of a cluster get copies of what waits there

@@ -353,19 +353,19 @@ def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:
     }
 
 
-def evidence_topic(kept: EvidenceKept) -> str:
+def evidence_topic(stored: EvidenceKept) -> str:
     """Return where a piece of evidence is published, below the table's prefix."""
-    return f"{LEVELS[kept.medium]}/{kept.id}"
+    return f"{LEVELS[stored.medium]}/{stored.id}"
 
 
-def evidence_content(kept: EvidenceKept) -> Content:
+def evidence_content(stored: EvidenceKept) -> Content:
     """Return the content of `evidence`, which also stands for the picture where none can."""
     return {
-        **_fields(kept, "medium"),
-        "topic": evidence_topic(kept),
-        "kind": kept.medium.value,
-        "type": TYPES[kept.medium],
-        "alert": kept.alert or None,
+        **_fields(stored, "medium"),
+        "topic": evidence_topic(stored),
+        "kind": stored.medium.value,
+        "type": TYPES[stored.medium],
+        "alert": stored.alert or None,
     }
 
 

@@ -100,32 +100,32 @@ class Shelf:
         """Return the topics of all that proves an alert: of its moment, and of its card."""
         return self.of_alert(alert.id) or self.of_card(alert.shoe, alert.order)
 
-    def with_kept(self, kept: EvidenceKept) -> Shelf:
+    def with_stored(self, stored: EvidenceKept) -> Shelf:
         """Put a piece of evidence on the shelf."""
-        if kept.alert:
-            return self._with_proof(kept)
-        if kept.order is None:
+        if stored.alert:
+            return self._with_proof(stored)
+        if stored.order is None:
             return self
-        card = (kept.shoe, kept.order)
-        topics = (*self.of_card(*card), evidence_topic(kept))
+        card = (stored.shoe, stored.order)
+        topics = (*self.of_card(*card), evidence_topic(stored))
         others = (still for still in self.shown if (still.shoe, still.order) != card)
-        shown = (*others, Shown(kept.shoe, kept.order, topics))[-STILLS_REMEMBERED:]
+        shown = (*others, Shown(stored.shoe, stored.order, topics))[-STILLS_REMEMBERED:]
         proofs = tuple(
-            replace(proof, topics=(*proof.topics, evidence_topic(kept)))
+            replace(proof, topics=(*proof.topics, evidence_topic(stored)))
             if (proof.shoe, proof.order) == card
             else proof
             for proof in self.proofs
         )
         return Shelf(shown, proofs)
 
-    def _with_proof(self, kept: EvidenceKept) -> Shelf:
-        before = self.of_alert(kept.alert)
-        closed_since = kept.medium is Medium.CLIP and kept.complete and not before
-        if evidence_topic(kept) in before or closed_since:
+    def _with_proof(self, stored: EvidenceKept) -> Shelf:
+        before = self.of_alert(stored.alert)
+        closed_since = stored.medium is Medium.CLIP and stored.complete and not before
+        if evidence_topic(stored) in before or closed_since:
             return self
-        others = tuple(proof for proof in self.proofs if proof.alert != kept.alert)
-        topics = (*(before or self.of_card(kept.shoe, kept.order)), evidence_topic(kept))
-        proof = Proof(kept.alert, kept.shoe, kept.coup, kept.order, topics)
+        others = tuple(proof for proof in self.proofs if proof.alert != stored.alert)
+        topics = (*(before or self.of_card(stored.shoe, stored.order)), evidence_topic(stored))
+        proof = Proof(stored.alert, stored.shoe, stored.coup, stored.order, topics)
         return replace(self, proofs=(*others, proof))
 
     def after(self, outputs: Iterable[Output]) -> Shelf:
@@ -236,11 +236,11 @@ def _cleared(session: TableSession, given: Step, at: int) -> Step:
     alerts = f"{stream.prefix}alert/"
     open_still = {f"{alerts}{each.alert.id}" for each in (*table.alerts, *table.earlier_alerts)}
     # One that this event closes is cleared by it already.
-    said = {message.topic for message in given.messages if not message.payload}
+    published = {message.topic for message in given.messages if not message.payload}
     over = tuple(
         topic
         for topic in sorted(session.standing)
-        if topic.startswith(alerts) and topic not in open_still and topic not in said
+        if topic.startswith(alerts) and topic not in open_still and topic not in published
     )
     stream, more = cleared_messages(stream, over, at)
     after = given.session._replace(stream=stream)
@@ -251,9 +251,11 @@ def _step_of(
     session: TableSession, event: Event, table: Table, outputs: tuple[Output, ...]
 ) -> Step:
     if isinstance(event, PROOFS):
-        stream, said = proof_messages(session.stream, event)
-        shelf = session.shelf.with_kept(event) if isinstance(event, EvidenceKept) else session.shelf
-        return Step(session._replace(stream=stream, shelf=shelf), (), said)
+        stream, published = proof_messages(session.stream, event)
+        shelf = (
+            session.shelf.with_stored(event) if isinstance(event, EvidenceKept) else session.shelf
+        )
+        return Step(session._replace(stream=stream, shelf=shelf), (), published)
     if isinstance(event, LogBegun):
         stream, closing = begun_messages(session.stream, event)
         return Step(session._replace(stream=stream, register=event.register), (), closing)

@@ -51,7 +51,7 @@ def test_takeover_at_any_event_comes_to_the_table_that_saw_all(cut: int) -> None
     """However far the other had told it, the rest is told, and nothing twice."""
     whole = told(EVENTS[:41])
     table = told(EVENTS[:cut])
-    for event in seen(EVENTS[1:41]).unsaid(table):
+    for event in seen(EVENTS[1:41]).unpublished(table):
         table = step(table, event)[0]
     assert [_layout(table)] == [_layout(whole)]
     assert table.next_order == whole.next_order
@@ -68,7 +68,7 @@ def test_nothing_is_told_by_a_sight_that_has_seen_less() -> None:
     """A reader that is some pictures behind adds nothing, and what it sees next is known."""
     table = told(EVENTS[:20])
     own = seen(EVENTS[1:12])
-    for event in own.unsaid(table):
+    for event in own.unpublished(table):
         table = step(table, event)[0]
     assert _layout(table) == _layout(told(EVENTS[:20]))
     for event in EVENTS[12:21]:
@@ -84,7 +84,7 @@ def test_card_that_two_readers_see_differently_puts_its_coup_in_doubt(other: str
     both = dealt("As Kd 7h 7c")
     table, own = told(both[:7]), [*dealt(other), *dealt(f"{other} 7h 7c")[7:]]
     inherited = table.next_order
-    said = list(seen(own[1:7]).unsaid(table))
+    said = list(seen(own[1:7]).unpublished(table))
     assert [(type(event), getattr(event, "doubt", "")) for event in said] == [(CoupSeen, DIFFER)]
     for event in (*said, *own[7:]):
         for new in news(table, event, inherited):
@@ -102,14 +102,14 @@ def test_card_that_two_readers_see_differently_puts_its_coup_in_doubt(other: str
 def test_slot_in_which_two_readers_see_a_card_differs_too() -> None:
     """A card in another hand is another coup."""
     table = told(dealt("As Kd"))
-    (said,) = seen(dealt("As Kd", Slot.PUNTO_1, Slot.PUNTO_2)[1:]).unsaid(table)
+    (said,) = seen(dealt("As Kd", Slot.PUNTO_1, Slot.PUNTO_2)[1:]).unpublished(table)
     assert getattr(said, "doubt", "") == DIFFER
 
 
 def test_card_that_this_reader_has_not_seen_stays_and_the_coup_is_not_sure() -> None:
     """Nothing that was told is taken back unseen, nor alleged."""
     table = told(dealt("As Kd 7h 7c"))
-    for event in seen(dealt("As Kd 7h")[1:]).unsaid(table):
+    for event in seen(dealt("As Kd 7h")[1:]).unpublished(table):
         table = step(table, event)[0]
     assert table.coup is not None
     assert len(table.coup.cards) == 4

@@ -19,12 +19,12 @@ from vision.wire.form import Payload, json_object
 
 # Shoes a table that are kept: about half a day of play, at an hour a shoe. Chosen, not measured;
 # fewer and the desk cannot look back over a shift, more and memory grows.
-KEPT_SHOES = 12
+STORED_SHOES = 12
 # Cards and results below which a shoe is forgotten before others: no coup was seen of it, so it was
 # looked at in passing, or somebody made it up.
 SLIGHT = 5
 # Answers to orders a table that are kept; chosen to be more than people give in a shift.
-KEPT_REPLIES = 500
+STORED_REPLIES = 500
 # Bytes of pictures and clips of all tables, chosen for a server with little memory. The oldest go
 # first; the evidence folder of the table has them all.
 MEDIA_LIMIT = 256 * 1024 * 1024
@@ -116,7 +116,7 @@ class History:
         if topic == "cmd/reply":
             replies = self._replies.setdefault(table, OrderedDict())
             replies[f"{seq} {payload.get('ref')}"] = payload
-            while len(replies) > KEPT_REPLIES:
+            while len(replies) > STORED_REPLIES:
                 replies.popitem(last=False)
             return
         name = payload.get("shoe")
@@ -136,7 +136,7 @@ class History:
         """Return a shoe; a new one may take the place of one that says little, or the oldest."""
         shoes = self._shoes.setdefault(table, {})
         if name not in shoes:
-            if len(shoes) >= KEPT_SHOES:
+            if len(shoes) >= STORED_SHOES:
                 sizes = {key: len(one.cards) + len(one.results) for key, one in shoes.items()}
                 slight = (key for key, size in sizes.items() if size < SLIGHT)
                 del shoes[next(slight, next(iter(shoes)))]
@@ -194,8 +194,8 @@ def _summary(name: str, shoe: _Shoe) -> dict[str, Any]:
 
 def _whole(name: str, shoe: _Shoe) -> dict[str, Any]:
     groups = (*shoe.cards.values(), *shoe.alerts.values())
-    told = (group[-1].get("coup") for group in groups)
-    numbers = sorted({*shoe.results, *(number for number in told if isinstance(number, int))})
+    reported = (group[-1].get("coup") for group in groups)
+    numbers = sorted({*shoe.results, *(number for number in reported if isinstance(number, int))})
     return {"shoe": name, "coups": [_coup(number, shoe) for number in numbers]}
 
 

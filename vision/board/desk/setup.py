@@ -51,7 +51,7 @@ JOBS = {
     "run": ("run", "--draw", DRAWN),
 }
 # Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.
-KEPT_LINES = 200
+STORED_LINES = 200
 # Seconds that a command has to end in order before it is killed: on a loaded machine more than 5.
 END_S = 20.0
 # Seconds after which an engineer who goes on looking at a picture is recorded as doing so again.
@@ -115,7 +115,7 @@ class SetupPages:
         if kind == "drawn" and job.running:
             found = job.picture()
         else:
-            found = editor.kept() if kind == "kept" else editor.picture(kind)
+            found = editor.stored() if kind == "kept" else editor.picture(kind)
         return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
@@ -127,12 +127,12 @@ class SetupPages:
     def _written(
         self, editor: TableEditor, request: Request, session: Session, what: tuple[str, str, str]
     ) -> dict[str, str]:
-        kept, before, after = what
+        stored, before, after = what
         words = "%s wrote the areas of %s, now %s; the old file is kept as %s"
-        log.info(words, session.name, editor.file, after, kept)
+        log.info(words, session.name, editor.file, after, stored)
         detail = f"sha256 {before} -> sha256 {after}"
         self._fact(Fact.TABLE_FILE_CHANGED, request, session, subject=editor.file, detail=detail)
-        return {"kept": kept}
+        return {"kept": stored}
 
     def _write_house(self, editor: TableEditor, request: Request, session: Session) -> Any:
         write_house_rules(editor.file, request.state.fields)
@@ -211,7 +211,7 @@ class Job:
         self._mutex = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._name = ""
-        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._lines: deque[str] = deque(maxlen=STORED_LINES)
         self._folder = TemporaryDirectory(prefix="shoe-reader-")
         self._drawn = Path(self._folder.name, DRAWN)
 
@@ -231,7 +231,7 @@ class Job:
         with self._mutex:
             if self.running:
                 return False
-            self._name, self._lines = name, deque(maxlen=KEPT_LINES)
+            self._name, self._lines = name, deque(maxlen=STORED_LINES)
             self._drawn.unlink(missing_ok=True)
             words = [str(self._drawn) if word == DRAWN else word for word in words]
             self._process = subprocess.Popen(  # noqa: S603  # our own program

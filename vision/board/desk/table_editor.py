@@ -72,7 +72,7 @@ class TableEditor:
         found = gauges(self.viewfinder.image(), self._view())
         return [{**one._asdict(), "good": one.good} for one in found]
 
-    def kept(self) -> bytes:
+    def stored(self) -> bytes:
         """Return the picture of the layout that was kept, JPEG; OutsideError without one."""
         layout = self._load().view.layout
         image = open_picture(Path(layout)) if layout else None

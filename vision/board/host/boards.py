@@ -299,8 +299,8 @@ def _trust_of(config: TableConfig) -> Trust:
     if not config.log.signing_key or not key.exists():
         return Trust()
     anchors = Path(config.log.anchors) if config.log.anchors else anchors_of(Path(config.log.path))
-    kept = tuple(read_anchors(anchors)) if anchors.exists() else ()
-    return Trust((load_public(key),), kept)
+    stored = tuple(read_anchors(anchors)) if anchors.exists() else ()
+    return Trust((load_public(key),), stored)
 
 
 def people_files(config: TableConfig) -> tuple[Path, Path, Path]:
@@ -312,8 +312,8 @@ def people_files(config: TableConfig) -> tuple[Path, Path, Path]:
         )
     users = Path(config.orders.users)
     passwords = config.desk.passwords
-    kept = Path(passwords) if passwords else users.with_name("passwords.json")
-    return users, kept, Path(config.desk.folder) if config.desk.folder else kept.parent
+    stored = Path(passwords) if passwords else users.with_name("passwords.json")
+    return users, stored, Path(config.desk.folder) if config.desk.folder else stored.parent
 
 
 def _check_secrecy(address: BoardSection) -> None:

@@ -197,7 +197,7 @@ class Identities:
         self._by_device = Throttle(*TRIES_OF_DEVICE)
         self._checks = OneAtATime("passwords")
         self._untried = 0
-        self._told = Throttle(1, TRIES_OF_NAME[1])
+        self._reported = Throttle(1, TRIES_OF_NAME[1])
 
     async def check(self, claim: Claim) -> str:
         """Return the role in which the claim holds; NotKnownError with the reason."""
@@ -262,7 +262,7 @@ class Identities:
         if self._untried & (self._untried - 1) == 0:
             words = "log-in of %r not tried, %d so far: too many at once, from %s"
             log.warning(words, name, self._untried, claim.address)
-        if name and self._told.take(name):
+        if name and self._reported.take(name):
             self.records.fact(
                 Fact.SIGN_IN_LOCKED, subject=name, detail=f"too many tries, from {claim.address}"
             )

@@ -210,9 +210,9 @@ class PasswordBook:
 
     def knows(self, name: str, password: str) -> bool:
         """Whether the password is that of the name; slow on purpose, so call it from a thread."""
-        kept = self.account(name).hash if self.roles(name) else ""
+        stored = self.account(name).hash if self.roles(name) else ""
         try:
-            self._hasher.verify(kept or self._nobody, password)
+            self._hasher.verify(stored or self._nobody, password)
         except (VerificationError, InvalidHashError, ValueError):
             return False  # ValueError: a text that is no UTF-8
-        return bool(kept)
+        return bool(stored)

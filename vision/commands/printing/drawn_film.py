@@ -61,7 +61,7 @@ class DrawnFilm:
         outline = config.view.outline_px() if self._is_picture else None
         self._drawing = Drawing(config.view.table_view(), outline)
         self._fps = config.camera.fps
-        self._said: list[Output] = []
+        self._outputs: list[Output] = []
         self._began: int | None = None
         self._last = -1
         self._opened: tuple[OutputContainer, VideoStream] | None = None
@@ -92,7 +92,7 @@ class DrawnFilm:
 
     def take(self, step: Step) -> None:
         """Take what a step came to; it is said with the next picture."""
-        self._said += step.outputs
+        self._outputs += step.outputs
 
     def show(self, frame: Frame, seen: SightView | None) -> None:
         """Draw a picture and add it; one that is not later than the last is left out."""
@@ -101,8 +101,8 @@ class DrawnFilm:
         if self.failure is not None or frame.at - self._began <= self._last + late:
             return
         self._last = frame.at - self._began
-        said, self._said = self._said, []
-        lines = [line for output in said for line in output_words(output)]
+        outputs, self._outputs = self._outputs, []
+        lines = [line for output in outputs for line in output_words(output)]
         picture = self._drawing(frame, seen, lines)
         try:
             if self._is_picture:

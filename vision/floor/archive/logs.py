@@ -127,7 +127,7 @@ class Folder:
     def __init__(self, places: Sequence[Path], trust: Trust) -> None:
         self._places, self._trust = places, trust
         self._logs: dict[Path, Following] = {}
-        self._said: dict[Path, str] = {}
+        self._reported: dict[Path, str] = {}
 
     def take_in(self, writer: Writer) -> int:
         """Write what is new of each; a log that is bad is reported once, and costs itself only."""
@@ -138,12 +138,12 @@ class Folder:
                 count += following.take_in(writer)
             except ShoeReaderError as error:
                 words = str(error) if str(path) in str(error) else f"{path}: {error}"
-                if self._said.get(path) != words:
+                if self._reported.get(path) != words:
                     log.error("%s", words)
-                self._said[path] = words
+                self._reported[path] = words
                 del self._logs[path]
             else:
-                self._said.pop(path, None)
+                self._reported.pop(path, None)
         return count
 
     def _paths(self) -> list[Path]:

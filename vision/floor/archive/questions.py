@@ -122,8 +122,8 @@ class Answer:
     def json(self) -> dict[str, Any]:
         """Return the answer as an object for JSON."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        told = {"notes": self.notes, "plot": list(self.plot), "facts": self.facts}
-        return {"title": self.title, "columns": list(self.columns), "rows": rows, **told}
+        reported = {"notes": self.notes, "plot": list(self.plot), "facts": self.facts}
+        return {"title": self.title, "columns": list(self.columns), "rows": rows, **reported}
 
 
 Line = tuple[Any, ...]
@@ -376,14 +376,14 @@ def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], looks: int
         due = [sum(counts) * share for share in shares]
         tested = fit(counts, shares)
         alarm = "ALARM" if looks and tested.p < ALARM / looks else ""
-        told = (_told(names, counts, "d"), _told(names, due, ".1f"))
+        reported = (_reported(names, counts, "d"), _reported(names, due, ".1f"))
         rows.append(
-            (table, profile, what, coups, *told, tested.chi_square, round(tested.p, 6), alarm)
+            (table, profile, what, coups, *reported, tested.chi_square, round(tested.p, 6), alarm)
         )
     return rows
 
 
-def _told(names: Sequence[object], numbers: Sequence[float], form: str) -> str:
+def _reported(names: Sequence[object], numbers: Sequence[float], form: str) -> str:
     return ", ".join(f"{name} {n:{form}}" for name, n in zip(names, numbers, strict=True))
 
 

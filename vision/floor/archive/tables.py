@@ -39,7 +39,7 @@ def _own_key() -> list[Column[Any]]:
     return [_key(name, kind, itemgetter(name)) for name, kind in kinds.items()]
 
 
-def _said(
+def _column(
     name: str, kind: Any = Text, of: Of | None = None, *, null: bool = False, first: bool = False
 ) -> Column[Any]:
     """Return a column of what a message says: its field of that name, else what `of` makes of it.
@@ -130,18 +130,18 @@ coup = _table(
     "coup",
     _key("shoe", of=itemgetter("shoe")),
     _key("coup", Integer, itemgetter("coup")),
-    _said("seq", BigInteger),
-    _said("dealt_at", BigInteger, _AT, first=True),
-    _said("revision", Integer),
-    _said("state"),
-    _said("winner", null=True),
-    _said("punto_points", Integer, _points("punto"), null=True),
-    _said("banco_points", Integer, _points("banco"), null=True),
-    _said("cards", Integer, lambda result: len(_cards(result))),
-    _said("named", Integer, lambda result: len(_ranks(result))),
-    _said("free", Boolean, lambda result: bool(result["free"])),
-    _said("boot"),
-    *(_said(name, Integer, _of_rank(letter)) for letter, name in RANKS.items()),
+    _column("seq", BigInteger),
+    _column("dealt_at", BigInteger, _AT, first=True),
+    _column("revision", Integer),
+    _column("state"),
+    _column("winner", null=True),
+    _column("punto_points", Integer, _points("punto"), null=True),
+    _column("banco_points", Integer, _points("banco"), null=True),
+    _column("cards", Integer, lambda result: len(_cards(result))),
+    _column("named", Integer, lambda result: len(_ranks(result))),
+    _column("free", Boolean, lambda result: bool(result["free"])),
+    _column("boot"),
+    *(_column(name, Integer, _of_rank(letter)) for letter, name in RANKS.items()),
     Index("coup_dealt", "dealt_at", "site", "table_name", "state"),
     Index("coup_outcome", "site", "table_name", "boot", "winner", "cards", "state", "dealt_at"),
     topic="coup/result",
@@ -150,21 +150,21 @@ coup = _table(
 alert = _table(
     "alert",
     _key("id", of=itemgetter("id")),
-    _said("seq", BigInteger),
-    _said("code"),
-    _said("severity"),
-    _said("state"),
-    _said("shoe"),
-    _said("coup", Integer),
-    _said("raised_at", BigInteger, lambda alert: unix_ms(alert["raised_at"])),
-    _said("acknowledged_at", BigInteger, _seen_at, null=True),
-    _said("rectified_at", BigInteger, _in_state("rectified"), null=True, first=True),
-    _said("closed_at", BigInteger, _in_state("closed"), null=True, first=True),
-    _said("in_time", Boolean, null=True),
-    _said("remedy"),
-    _said("category", of=lambda alert: alert.get("category"), null=True),
-    _said("by"),
-    _said("text"),
+    _column("seq", BigInteger),
+    _column("code"),
+    _column("severity"),
+    _column("state"),
+    _column("shoe"),
+    _column("coup", Integer),
+    _column("raised_at", BigInteger, lambda alert: unix_ms(alert["raised_at"])),
+    _column("acknowledged_at", BigInteger, _seen_at, null=True),
+    _column("rectified_at", BigInteger, _in_state("rectified"), null=True, first=True),
+    _column("closed_at", BigInteger, _in_state("closed"), null=True, first=True),
+    _column("in_time", Boolean, null=True),
+    _column("remedy"),
+    _column("category", of=lambda alert: alert.get("category"), null=True),
+    _column("by"),
+    _column("text"),
     Index("alert_raised", "raised_at", "site", "table_name", "code"),
     topic="alert",
     time="raised_at",
@@ -173,33 +173,33 @@ alert = _table(
 card = _table(
     "card",
     *_own_key(),
-    _said("at", BigInteger, _AT),
-    _said("shoe"),
-    _said("position", Integer, itemgetter("order")),
-    _said("declined", Integer, lambda card: int(card["event"] != KEYED)),
-    _said("keyed", Integer, lambda card: int(card["event"] == KEYED)),
+    _column("at", BigInteger, _AT),
+    _column("shoe"),
+    _column("position", Integer, itemgetter("order")),
+    _column("declined", Integer, lambda card: int(card["event"] != KEYED)),
+    _column("keyed", Integer, lambda card: int(card["event"] == KEYED)),
     topic="card",
 )
 status = _table(
     "status",
     *_own_key(),
-    _said("at", BigInteger, _AT),
-    _said("state"),
-    _said("why"),
+    _column("at", BigInteger, _AT),
+    _column("state"),
+    _column("why"),
     Index("status_at", "site", "table_name", "at"),
     topic="status",
 )
 evidence = _table(
     "evidence",
     _key("topic", of=itemgetter("topic")),
-    _said("seq", BigInteger),
-    _said("kind"),
-    _said("shoe"),
-    _said("coup", Integer),
-    _said("alert", null=True),
-    _said("sha256"),
-    _said("size", BigInteger),
-    _said("at", BigInteger, _AT),
+    _column("seq", BigInteger),
+    _column("kind"),
+    _column("shoe"),
+    _column("coup", Integer),
+    _column("alert", null=True),
+    _column("sha256"),
+    _column("size", BigInteger),
+    _column("at", BigInteger, _AT),
     topic="evidence",
 )
 
@@ -215,7 +215,7 @@ Row = dict[str, Any]
 
 # Messages that are kept whole; of the others only the number is noted, for they repeat what these
 # say: the cards on the table, the roads, the counts of the shoe.
-KEPT = ("status", "coup/result", "alert", "alert/", "evidence", "anchor", "cmd/reply")
+STORED = ("status", "coup/result", "alert", "alert/", "evidence", "anchor", "cmd/reply")
 DECK = "deck sha256:"
 # What a message needs to be archived, whatever else it lacks.
 NEEDED = ("boot", "seq", "at")
@@ -238,7 +238,7 @@ class Published:
     seq: int
     counted: bool
     mark: str
-    is_kept: bool
+    is_stored: bool
 
 
 def published(table: str, topic: str, payload: bytes) -> Published:
@@ -253,25 +253,27 @@ def published(table: str, topic: str, payload: bytes) -> Published:
     if missing:
         raise ValueError(f"{missing[0]}: missing")
     counted = topic != "health" and content.get("counted") is not False
-    is_kept = topic.startswith("alert/") or topic in KEPT
+    is_stored = topic.startswith("alert/") or topic in STORED
     if topic == "card":
         event = content.get("event")
-        is_kept = event == KEYED or (event == "read" and content.get("card") is None)
+        is_stored = event == KEYED or (event == "read" and content.get("card") is None)
     mark = "" if counted else digest(text)
-    return Published(topic, content, text, content["boot"], content["seq"], counted, mark, is_kept)
+    return Published(
+        topic, content, text, content["boot"], content["seq"], counted, mark, is_stored
+    )
 
 
-def row_of(said: Published, at: int) -> tuple[Table, Row] | None:
+def row_of(message: Published, at: int) -> tuple[Table, Row] | None:
     """Return the row besides that of the message itself; `at` is its time in Unix ms."""
-    table = TABLES.get("alert" if said.topic.startswith("alert/") else said.topic)
-    if table is None or not said.is_kept:
+    table = TABLES.get("alert" if message.topic.startswith("alert/") else message.topic)
+    if table is None or not message.is_stored:
         return None
-    facts = {**said.content, "mark": said.mark, "at_ms": at}
+    facts = {**message.content, "mark": message.mark, "at_ms": at}
     makers = {c.name: c.info["of"] for c in table.columns if "of" in c.info}
     try:
         return table, {name: make(facts) for name, make in makers.items()}
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{said.topic}: {error!r} is missing, or of another type") from error
+        raise ValueError(f"{message.topic}: {error!r} is missing, or of another type") from error
 
 
 TABLES = {table.info["topic"]: table for table in DERIVED}

@@ -62,7 +62,7 @@ class Batch:
 
     def _add_message(self, where: Row, message: Published, at: int) -> None:
         key = {"boot": message.boot, "seq": message.seq, "mark": message.mark}
-        if message.is_kept:
+        if message.is_stored:
             own = {"topic": message.topic, "at": at, "payload": message.text}
             self.once[tables.message].append({**where, **key, **own})
         if message.topic == "cmd/reply" and message.content["ref"]:

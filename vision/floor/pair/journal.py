@@ -95,7 +95,7 @@ class OwnSight:
         """Whether this sight has counted the same cards as the table at `at` (ms), or may still."""
         return self._count == _count_of(table) or at - max(self.at, table.clock) <= APART_MS
 
-    def unsaid(self, table: Table) -> Iterator[Event]:
+    def unpublished(self, table: Table) -> Iterator[Event]:
         """Yield what only this sight has seen, in the order of time."""
         if self._blind is not None and table.blind_since is None:
             yield self._blind
@@ -104,9 +104,9 @@ class OwnSight:
         late = [event for event in self._others if event.at > table.clock]
         inherited = table.next_order
         for event in sorted((*self._coups.values(), *late), key=lambda event: event.at):
-            for said in news(table, event, inherited):
-                yield said
-                table = step(table, said)[0]
+            for published in news(table, event, inherited):
+                yield published
+                table = step(table, published)[0]
 
 
 def _count_of(table: Table) -> tuple[int, int]:
@@ -124,10 +124,10 @@ def news(table: Table, event: Event, inherited: int) -> Iterator[Event]:
     if not isinstance(event, CoupSeen):
         yield replace(event, at=at)
         return
-    said = replace(_merged(table, event, inherited), at=at)
-    after = step(table, said)[0]
+    published = replace(_merged(table, event, inherited), at=at)
+    after = step(table, published)[0]
     if (after.coup, after.done, after.shoe) != (table.coup, table.done, table.shoe):
-        yield said
+        yield published
 
 
 def _merged(table: Table, event: CoupSeen, inherited: int) -> CoupSeen:
@@ -140,17 +140,17 @@ def _merged(table: Table, event: CoupSeen, inherited: int) -> CoupSeen:
     late = event.at < table.clock
     cards = {card.order: card for card in event.cards}
     merged = [
-        _with_told(card, known[order], late=late) if order in known else card
+        _with_reported(card, known[order], late=late) if order in known else card
         for order, card in cards.items()
     ]
     missing = [
-        _with_told(SeenCard(order, card.out_at, Life.OUT), card, late=True)
+        _with_reported(SeenCard(order, card.out_at, Life.OUT), card, late=True)
         for order, card in known.items()
         if order not in cards
     ]
     if missing:
         merged = sorted((*merged, *missing), key=lambda card: card.order)
-    differ = any(_contradicts(cards[n], told) for n, told in known.items() if n in cards)
+    differ = any(_contradicts(cards[n], reported) for n, reported in known.items() if n in cards)
     return replace(
         event,
         cards=tuple(merged),
@@ -159,27 +159,33 @@ def _merged(table: Table, event: CoupSeen, inherited: int) -> CoupSeen:
     )
 
 
-def _with_told(seen: SeenCard, told: DealtCard, *, late: bool) -> SeenCard:
+def _with_reported(seen: SeenCard, reported: DealtCard, *, late: bool) -> SeenCard:
     """Return a card as seen, but for what was told of it; `late`: told after it was seen so."""
     life = seen.life
-    if late and told.placed_at is not None and life is Life.OUT:
+    if late and reported.placed_at is not None and life is Life.OUT:
         life = Life.LYING
-    if late and told.removed_at is not None and life is not Life.RETURNED:
+    if late and reported.removed_at is not None and life is not Life.RETURNED:
         life = Life.REMOVED
-    seen = replace(seen, out_at=told.out_at, life=life, face_up=seen.face_up or told.face_up)
-    if told.slot is not None:
-        seen = replace(seen, slot=told.slot)
-    if told.card is None:
-        return replace(seen, declined=seen.declined or told.marks.declined)
+    seen = replace(
+        seen, out_at=reported.out_at, life=life, face_up=seen.face_up or reported.face_up
+    )
+    if reported.slot is not None:
+        seen = replace(seen, slot=reported.slot)
+    if reported.card is None:
+        return replace(seen, declined=seen.declined or reported.marks.declined)
     return replace(
-        seen, card=told.card, confidence=told.confidence, second=told.second, declined=False
+        seen,
+        card=reported.card,
+        confidence=reported.confidence,
+        second=reported.second,
+        declined=False,
     )
 
 
-def _contradicts(seen: SeenCard, told: DealtCard) -> bool:
+def _contradicts(seen: SeenCard, reported: DealtCard) -> bool:
     """Whether a card was seen in another slot, or with another face, than was told."""
-    return (None not in (seen.slot, told.slot) and seen.slot != told.slot) or (
-        None not in (seen.card, told.card) and seen.card != told.card
+    return (None not in (seen.slot, reported.slot) and seen.slot != reported.slot) or (
+        None not in (seen.card, reported.card) and seen.card != reported.card
     )
 
 
@@ -208,8 +214,8 @@ class PairJournal(Journal):
         self._pair = Pair(store, config.standby.name)
         self._watching_since_s: float | None = None
         self._waiting: deque[tuple[list[Entry], Callable[[], None]]] = deque()
-        kept = config.model_copy(update={"log": config.log.model_copy(update=FOR_EVER)})
-        super().__init__(kept, destinations, evidence)
+        stored = config.model_copy(update={"log": config.log.model_copy(update=FOR_EVER)})
+        super().__init__(stored, destinations, evidence)
         self._pair.join(self._store)
         self.lease.acked = self._acked
         self.lease.term_of_log = lambda: self._session.stream.term
@@ -291,7 +297,7 @@ class PairJournal(Journal):
             at, boot, VERSION, models, identity, self.lease.granted, unbroken=unbroken
         )
         self._pair.term = self.lease.granted
-        news = [replace(event, at=max(at, event.at)) for event in own.unsaid(self.table)]
+        news = [replace(event, at=max(at, event.at)) for event in own.unpublished(self.table)]
         return (*steps, *self.begin(started, before=(fact,), more=news if is_counted else ()))
 
     def _write(

@@ -49,8 +49,12 @@ class PairReader(TableReader):
         self._journal.flush()
         table = self._journal.table
         if table.shoes == self._shoes:
-            told = (said for event in seen.events for said in news(table, event, self._inherited))
-            seen = replace(seen, events=tuple(told))
+            reported = (
+                published
+                for event in seen.events
+                for published in news(table, event, self._inherited)
+            )
+            seen = replace(seen, events=tuple(reported))
         super()._take(seen)
 
     def _stop(self) -> None:

@@ -196,7 +196,7 @@ def _read(recording: Recording, folder: Path) -> str:
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
     words = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    if done.returncode and not _is_told(draft / MESSAGES):
+    if done.returncode and not _is_published(draft / MESSAGES):
         shutil.rmtree(draft, ignore_errors=True)
         raise OutsideError(f"{recording.film.name}: {words}")
     try:
@@ -208,7 +208,7 @@ def _read(recording: Recording, folder: Path) -> str:
     return words if done.returncode else ""
 
 
-def _is_told(path: Path) -> bool:
+def _is_published(path: Path) -> bool:
     """Whether a run got as far as to publish something."""
     return path.is_file() and path.stat().st_size > 0
 

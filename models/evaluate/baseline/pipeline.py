@@ -25,8 +25,8 @@ from vision.sight.geometry.plane import Image, Points, TableView
 # How large the table is shown to the network, px a mm: a card is 66 px wide, as in training and as
 # on a film of 960 px. Larger costs time and shows it larger cards than it knows.
 PX_PER_MM = 1.05
-# Room round slots, mouth and tray, mm: a card's length, so that none is cut.
-ROOM_MM = 90.0
+# Room round slots, mouth and tray, mm: half a card, so that none that lies is cut.
+ROOM_MM = 50.0
 # Detections below are not even tracked, 0 to 1: ByteTrack's own lower threshold.
 LOWEST, AVERAGE = 0.1, cv2.INTER_AREA
 BACK = CLASSES.index("back")

@@ -91,8 +91,8 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
         trainer=BoxTrainer, data=str(data), imgsz=PIECE, batch=BATCH, nbs=BATCH, epochs=EPOCHS,
         time=arguments.minutes / 60, device=0 if torch.cuda.is_available() else "cpu", workers=0,
         cache="ram", optimizer="AdamW", lr0=RATE, amp=False, deterministic=False, seed=SEED,
-        # Ultralytics' own augmentation (mosaic, scale, shift, colour), but no card is mirrored.
-        fliplr=0.0, close_mosaic=1, val=False, plots=False,
+        # Ultralytics' own augmentation; no card is mirrored, none much smaller than on a film.
+        fliplr=0.0, scale=0.25, mosaic=0.3, close_mosaic=1, val=False, plots=False,
         project=str(RUNS.resolve()), name=name, exist_ok=True,
     )  # fmt: skip
     return RUNS / name / "weights" / "last.pt"

@@ -3,7 +3,8 @@
 Every pipeline gets the same film and the same table file, and is scored as `shoe-reader score`
 scores anybody's. `ultralytics-*`: a YOLO of 52 faces and a back (`models.evaluate.baseline`), a
 tracker of Ultralytics, a vote over each track, zones; `networks-*`: our detector and classifier
-under the same tracker, vote and zones, so that it is seen what following adds. Messages and
+under the same tracker, vote and zones, so that it is seen what following adds; `faultless-*`
+(--ceiling, films of the bench): every card found and named, by the truth. Messages and
 detections are kept in --out: what is there is not run again, and trackers, votes and zones are
 tried anew at no cost (--zones). Milliseconds are processor time of a picture that was looked at,
 decoding and start included.
@@ -27,8 +28,20 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from datasets.dealing.actors import card_quad
+from datasets.dealing.bench import words_of
 from datasets.dealing.score import Figures, Film, films_in, score, table
-from models.evaluate.baseline.pipeline import TRACKERS, Detect, Found, Tracking, Usual, networks
+from datasets.dealing.simulate import Show, show_of
+from datasets.faces.registry import load_deck
+from models.evaluate.baseline.pipeline import (
+    BACK,
+    TRACKERS,
+    Detect,
+    Found,
+    Tracking,
+    Usual,
+    networks,
+)
 from models.evaluate.baseline.zones import SETTINGS, Settings, Zones
 from models.evaluate.dealing_films import table_file
 from vision.config.profiles import load_profile
@@ -103,6 +116,25 @@ def watch(config: TableConfig, detect: Detect, kept: Path) -> Watched:
         return Watched(data["times"].tolist(), found, float(data["ms"]))
 
 
+def faultless(show: Show) -> Watched:
+    """Return what a detector would find that finds every card outside the shoe, hidden ones too."""
+    size, cards = load_deck(show.look.deck).size_mm, [c for act in show.acts for c in act.cards]
+    times, found = [], []
+    for index in range(show.frame_count):
+        now, rows = index / show.look.fps, []
+        for card in cards:
+            pose = card.pose(now)
+            if pose is None or now < card.began or card.drawn.card is None:
+                continue
+            quad = card_quad(pose, size, show.look.camera)
+            kind = card.drawn.card.index if pose.flip > 0.5 else BACK
+            rows.append([*quad.min(axis=0), *quad.max(axis=0), 0.9, kind, 0.9])
+        table = np.asarray(rows, np.float32).reshape(-1, 7)
+        times.append(round(1000 * now))
+        found.append(Found(table[:, :4], table[:, 4], table[:, 5], table[:, 6]))
+    return Watched(times, found, 0.0)
+
+
 def follow(
     config: TableConfig, watched: Watched, tracker: str, settings: Settings
 ) -> tuple[list[str], float]:
@@ -133,17 +165,20 @@ def follow(
 
 
 def run_usual(film: Film, kind: str, out: Path, weights: Path) -> None:
-    """Write what a detector (`ultralytics` or `networks`) comes to under each tracker."""
+    """Write what a detector (one of `SETTINGS`) comes to under each tracker."""
     with tempfile.TemporaryDirectory() as name:
         config = load(opened(film, Path(name)))
         cv2.setNumThreads(1)
-        size, kept = (config.camera.width, config.camera.height), out / "kept"
-        detect: Detect = (
-            Usual(weights, config.view.table_view(), size)
-            if kind == "ultralytics"
-            else partial(networks, open_models(threads=1))
-        )
-        watched = watch(config, detect, kept / f"{kind}-{film.name}.npz")
+        if kind == "faultless":
+            watched = faultless(show_of(words_of(int(film.name.rpartition("-")[2]))))
+        else:
+            size = (config.camera.width, config.camera.height)
+            detect: Detect = (
+                Usual(weights, config.view.table_view(), size)
+                if kind == "ultralytics"
+                else partial(networks, open_models(threads=1))
+            )
+            watched = watch(config, detect, out / "kept" / f"{kind}-{film.name}.npz")
         for tracker in TRACKERS:
             lines, ms = follow(config, watched, tracker, SETTINGS[kind])
             _write(out / f"{kind}-{tracker}", film, "\n".join(lines), ms, len(watched.times))
@@ -188,6 +223,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/versus"), help="kept messages")
     parser.add_argument("--only", default="", metavar="NAME", help="the film of that name")
     parser.add_argument("--without", nargs="*", default=[], help="run not: networks, ...")
+    parser.add_argument("--ceiling", action="store_true", help="faultless detections too")
     parser.add_argument("--zones", action="store_true", help="tracks, votes, zones anew")
     parser.add_argument("--weights", type=Path, default=WEIGHTS, help="of the usual detector")
     parser.add_argument("--notes", action="store_true", help="also each coup that is not right")
@@ -209,7 +245,8 @@ def _run(film: Film, out: Path, arguments: argparse.Namespace) -> None:
     """Run each pipeline on a film that it has not seen."""
     if OURS not in arguments.without and not (out / OURS / f"{film.name}.jsonl").exists():
         run_ours(film, out)
-    for kind in {"ultralytics", "networks"} - set(arguments.without):
+    kinds = {"ultralytics", "networks", *(["faultless"] if arguments.ceiling else [])}
+    for kind in kinds - set(arguments.without):
         last = out / f"{kind}-{list(TRACKERS)[-1]}" / f"{film.name}.jsonl"
         if arguments.zones or not last.exists():
             run_usual(film, kind, out, arguments.weights)

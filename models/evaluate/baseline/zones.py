@@ -37,7 +37,7 @@ class Settings(NamedTuple):
     lost_ms: int = 3000
 
 
-SETTINGS = {"ultralytics": Settings(), "networks": Settings()}
+SETTINGS = dict.fromkeys(("ultralytics", "networks", "faultless"), Settings())
 # Of so many of its last pictures most show which side of a card is up: of half a second.
 LAST = 12
 

@@ -8,35 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.dealing.actors import card_quad
 from datasets.dealing.film_truth import read_truth
 from datasets.dealing.score import Figures, judge, read_answer
 from datasets.dealing.simulate import Show, show_of
-from datasets.faces.registry import load_deck
-from models.evaluate.baseline.pipeline import BACK, TRACKERS, Found
+from models.evaluate.baseline.pipeline import TRACKERS, Found
 from models.evaluate.baseline.zones import SETTINGS
-from models.evaluate.versus import Watched, follow, watch
+from models.evaluate.versus import faultless, follow, watch
 from vision.config.table import TableConfig, load
 from vision.sight.geometry.plane import Image
-
-
-def faultless(show: Show) -> Watched:
-    """Return what a detector would find in a film that finds all cards outside the shoe."""
-    size, cards = load_deck(show.look.deck).size_mm, [c for act in show.acts for c in act.cards]
-    times, found = [], []
-    for index in range(show.frame_count):
-        now, rows = index / show.look.fps, []
-        for card in cards:
-            pose = card.pose(now)
-            if pose is None or now < card.began or card.drawn.card is None:
-                continue
-            quad = card_quad(pose, size, show.look.camera)
-            kind = card.drawn.card.index if pose.flip > 0.5 else BACK
-            rows.append([*quad.min(axis=0), *quad.max(axis=0), 0.9, kind, 0.9])
-        table = np.asarray(rows, np.float32).reshape(-1, 7)
-        times.append(round(1000 * now))
-        found.append(Found(table[:, :4], table[:, 4], table[:, 5], table[:, 6]))
-    return Watched(times, found, 0.0)
 
 
 def read(show: Show, tracker: str, folder: Path) -> Figures:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from vision.metrics.intervals import at_most
+from vision.metrics.intervals import at_most, share
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "deploy" / "figures.toml"
@@ -66,6 +66,40 @@ def of(kind: str) -> Run:
     return Run.total([run for run in runs() if run.of == kind])
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a pipeline made of films beside ours, as `models.evaluate.versus` printed it.
+
+    `name`: how people are told of it; `films`: which; `ms`: of a processor, a picture.
+    """
+
+    name: str
+    films: str
+    coups: int
+    right: int
+    held: int
+    wrong: int
+    missing: int
+    clean: int
+    accused: int
+    incidents: int
+    reported: int
+    ms: int
+
+    def __str__(self) -> str:
+        most = share(self.wrong, self.coups).high
+        return (
+            f"{self.right} of {self.coups} right, {self.held + self.missing} held or missed, "
+            f"**{self.wrong} wrong** (up to {most:.0%}); accused {self.accused} of {self.clean}; "
+            f"{self.reported} of {self.incidents} incidents; {self.ms} ms"
+        )
+
+
+def beside() -> list[Beside]:
+    """Return the pipelines beside one another; TypeError where a row lacks a figure."""
+    return [Beside(**row) for row in tomllib.loads(FIGURES.read_text("utf-8"))["beside"]]
+
+
 def front() -> str:
     """Return the table of the front page."""
     lines = ["| what | figure | command |", "|---|---|---|"]
@@ -79,6 +113,11 @@ def front() -> str:
             f"{run.reported} of {run.incidents} incidents; accused {run.charge}{SINCE[kind]} | "
             f"`{run.command.partition(' --')[0]}`{f', {more + 1} runs' if more else ''} |"
         )
+    usual = next(row for row in beside() if "YOLO" in row.name)
+    lines.append(
+        f"| {usual.films} by [the usual way](deploy/bench.md): {usual.name} | "
+        f"{usual} | `python -m models.evaluate.versus` |"
+    )
     rows = tomllib.loads(FIGURES.read_text("utf-8"))["row"]
     lines += [f"| {row['what']} | {row['figure']} | {row['command']} |" for row in rows]
     return "\n".join(lines)
@@ -101,7 +140,9 @@ def buyer() -> str:
         f"With {every.wrong or 'none'} wrong among {told} published results the true rate may "
         f"still be up to {100 * most:.2g} % (95 % confidence)."
     )
-    return "\n".join((*lines, "", words))
+    others = [f"- {row.name}, {row.films}: {row}." for row in beside()]
+    head = "[The usual way](bench.md) beside ours (`python -m models.evaluate.versus FOLDER`):"
+    return "\n".join((*lines, "", words, "", head, "", *others))
 
 
 def following() -> str:

@@ -56,7 +56,7 @@ from vision.wire.session import advance, new_header, new_session
 OURS = "shoe-reader"
 WEIGHTS = Path("runs/baseline/train-n/weights/last.pt")
 # Pictures a second that the usual pipelines look at: more than that a core does not manage in time.
-MOST_A_SECOND = 15.1
+MOST_A_SECOND = 10.1
 # The instant of every film's first picture, Unix ms: any will do.
 BEGIN = 1_700_000_000_000
 
@@ -176,7 +176,7 @@ def run_usual(film: Film, kind: str, out: Path, weights: Path) -> None:
             detect: Detect = (
                 Usual(weights, config.view.table_view(), size)
                 if kind == "ultralytics"
-                else partial(networks, open_models(threads=1))
+                else partial(networks, open_models(threads=2))
             )
             watched = watch(config, detect, out / "kept" / f"{kind}-{film.name}.npz")
         for tracker in TRACKERS:

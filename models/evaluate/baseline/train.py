@@ -108,7 +108,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=RUNS / "data")
     parser.add_argument("--measure", type=Path, metavar="PT", help="only measure a checkpoint")
     arguments = parser.parse_args()
-    cv2.setNumThreads(1)
     for split, wanted in (("train", arguments.pieces), ("test", arguments.held_out)):
         if not (arguments.data / "labels" / split).is_dir():
             make(arguments.data, split, wanted)

@@ -1,7 +1,6 @@
 """The usual pipeline from tracks to coups: a vote over each track, zones for slots and mouth.
 
-What it believes of a coup goes to our own rules (`vision.game`) as sight's does: tableau, results
-and alerts are the same, and only what was seen differs.
+What it believes goes to our own rules (`vision.game`) as sight does: only what was seen differs.
 """
 
 from __future__ import annotations
@@ -38,19 +37,17 @@ class Settings(NamedTuple):
 
 
 SETTINGS = dict.fromkeys(("ultralytics", "networks", "faultless"), Settings())
-# Of so many of its last pictures most show which side of a card is up: of half a second.
-LAST = 12
+LAST = 12  # pictures of a card, of which most show which side is up: those of about a second
 
 
 @dataclass(slots=True, eq=False)
 class Track:
-    """A track: where it first was and where it rests (mm), since when, when last seen (ms)."""
+    """A track: where it rests (mm) and since when, where and when it was last seen (ms)."""
 
-    first: tuple[float, float]
     rest: tuple[float, float]
     rests_since: int
-    at: int
-    out: bool = False
+    at: int = 0
+    here: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(slots=True, eq=False)
@@ -92,6 +89,7 @@ class Zones:
     def __init__(self, view: TableView, settings: Settings) -> None:
         self._view, self._set = view, settings
         self._tracks: dict[int, Track] = {}
+        self._leaving: set[int] = set()  # tracks that began at the mouth
         self._cards: list[Held] = []
         self._coup, self._order, self._laid_at = 1, 1, 0
         self._told: tuple[SeenCard, ...] = ()
@@ -100,10 +98,11 @@ class Zones:
         """Yield the coup where the tracks of a picture make another of it; `at` in ms."""
         for each in seen:
             self._follow(at, each)
+        self._leave(at)
         for each in seen:
             self._lay(at, each)
-        kept = {number for number, t in self._tracks.items() if t.at >= at - self._set.lost_ms}
-        self._cards = [c for c in self._cards if c.slot is not None or c.track in kept]
+        lost = {n for n, track in self._tracks.items() if track.at < at - self._set.lost_ms}
+        self._cards = [c for c in self._cards if c.slot is not None or c.track not in lost]
         yield from self._tell(at, gone=False)
         laid = [card for card in self._cards if card.slot is not None]
         if laid and at - self._laid_at > self._set.clear_ms:
@@ -114,40 +113,42 @@ class Zones:
             self._cards, self._told = waiting, ()
 
     def _follow(self, at: int, seen: Seen) -> None:
-        """Note where a track is; a card is out when a track that began there leaves the mouth."""
-        track = self._tracks.setdefault(seen.track, Track(seen.middle, seen.middle, at, at))
-        track.at = at
+        if seen.track not in self._tracks:
+            self._tracks[seen.track] = Track(seen.middle, at)
+            if distance_inside(seen.middle, self._view.mouth) > -self._set.out_mm:
+                self._leaving.add(seen.track)
+        track = self._tracks[seen.track]
+        track.at, track.here = at, seen.middle
         if dist(track.rest, seen.middle) > self._set.rest_mm:
             track.rest, track.rests_since = seen.middle, at
-        began, now = (distance_inside(at, self._view.mouth) for at in (track.first, seen.middle))
-        if not track.out and now < -self._set.out_mm <= began:
-            track.out = True
-            self._cards.append(Held(at, seen.track))
+
+    def _leave(self, at: int) -> None:
+        """Note a card that is out: its track began at the mouth, and left it or was lost there."""
+        for number in tuple(self._leaving):
+            track = self._tracks[number]
+            inside = distance_inside(track.here, self._view.mouth)
+            if track.at < at or inside <= -self._set.out_mm:
+                self._leaving.remove(number)
+                if all(card.slot is not None for card in self._cards):
+                    self._cards.append(Held(at, number))
 
     def _lay(self, at: int, seen: Seen) -> None:
         """Give a track that lies in a slot to the card there, or to one that is on its way."""
         areas = self._view.slots.items()
-        slot = next((s for s, area in areas if distance_inside(seen.middle, area) >= 0), None)
-        if slot is None:
+        slots = [slot for slot, area in areas if distance_inside(seen.middle, area) >= 0]
+        if not slots:
             return
-        self._laid_at = at
+        self._laid_at, slot = at, slots[0]
         card = next((card for card in self._cards if card.slot is slot), None)
         if card is None:
             if at - self._tracks[seen.track].rests_since < self._set.rest_ms:
                 return
-            card = self._arrived(at, seen.track)
+            if all(card.slot is not None for card in self._cards):
+                self._cards.append(Held(at, seen.track))
+            card = next(card for card in self._cards if card.slot is None)
             card.slot = slot
         card.track = seen.track
         card.vote(seen, self._set)
-
-    def _arrived(self, at: int, track: int) -> Held:
-        """Return the card that a track is: the one it brought out, the oldest lost, or another."""
-        waiting = [card for card in self._cards if card.slot is None]
-        own = [card for card in waiting if card.track == track]
-        lost = [card for card in waiting if self._tracks[card.track].at < at]
-        if not own + lost:
-            self._cards.append(Held(at, track))
-        return (*own, *lost, self._cards[-1])[0]
 
     def _tell(self, at: int, *, gone: bool) -> Iterator[CoupSeen]:
         numbered = enumerate(self._cards, start=self._order)

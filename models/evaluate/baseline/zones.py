@@ -32,7 +32,7 @@ class Settings(NamedTuple):
     clear_ms: int = 1200
     votes: float = 4.0
     share: float = 0.6
-    out_mm: float = 20.0
+    out_mm: float = 60.0
     lost_ms: int = 3000
 
 

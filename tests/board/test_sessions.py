@@ -13,7 +13,7 @@ from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
 from tests.mqtt.mqtt_tools import free_port
 from vision.board.login.identity import Devices
-from vision.board.login.passwords import save_password
+from vision.board.login.passwords import load_passwords, save_password
 from vision.board.login.sessions import Sessions
 from vision.cli import main
 from vision.errors import OutsideError
@@ -48,6 +48,9 @@ def test_sessions_are_ended_by_the_command(hall: Hall) -> None:
         assert users(hall, "log-out", "Ann") == 0
         assert ann.get("me").status_code == 401
         assert bo.get("me").status_code == 200
+        for nobody in ("Bob", "desk-1"):
+            assert users(hall, "log-out", nobody) == 2
+            assert nobody not in load_passwords(hall.passwords)
         assert users(hall, "log-out") == 0
         assert bo.get("me").status_code == 401
     wait_for(lambda: len(hall.recorded("session_ended")) == 2)

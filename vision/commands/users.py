@@ -125,8 +125,13 @@ def _list(args: argparse.Namespace) -> None:
 
 def _log_out(args: argparse.Namespace) -> None:
     path, now = _passwords(args), now_ms()
-    names = [args.name] if args.name else [*load_users(args.file).users]
-    for name in names:
+    users = load_users(args.file).users
+    names = [name for name, user in users.items() if not user.may_act_for]
+    if args.name and args.name not in names:
+        raise ConfigurationError(
+            f"'{args.name}' is not a person of {args.file}; shoe-reader users list shows them"
+        )
+    for name in [args.name] if args.name else names:
         change_account(path, name, lambda account: replace(account, ended=now))
     print(f"{path}: the sessions of {args.name or 'everybody'} have ended")
 
@@ -154,7 +159,7 @@ def _second_factor(args: argparse.Namespace) -> None:
 
 
 def _check_password(args: argparse.Namespace) -> None:
-    if args.name not in _accounts(args):
+    if not _accounts(args).get(args.name, PasswordEntry()).hash:
         raise ConfigurationError(
             f"'{args.name}' has no password in {_passwords(args)}; set one with shoe-reader users "
             "password"

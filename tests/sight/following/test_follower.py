@@ -243,6 +243,18 @@ def test_early_deal_is_alleged_only_where_both_coups_were_seen(unseen: str | Non
     assert codes == (set() if unseen else {"EARLY_DEAL"})
 
 
+@pytest.mark.parametrize("blind", [True, False])
+def test_hand_that_nobody_saw_may_have_drawn_in_a_gap(*, blind: bool) -> None:
+    """What lies there after a gap was drawn by a hand; without one a card came from nowhere."""
+    table = desk()
+    table.play(table.stage.wait(1000), blind=blind)
+    table.stage.props.append(Prop(PLACES[Slot.PUNTO_1], Kind.FACE, SIX[0]))
+    table.play(table.stage.wait(80))
+    worlds = table.follower.decoder.worlds.items()
+    drawn = sum(p for world, p in worlds if world.state.cards)
+    assert (drawn > 0.5) is blind
+
+
 def test_restart_goes_on_with_the_coup_of_the_log() -> None:
     """Cards that lay there before keep their orders and faces; the next has the next order."""
     before = desk()

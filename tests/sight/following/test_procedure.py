@@ -2,10 +2,276 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import pytest
+
 from vision.game.rules import Dealing, Rules
-from vision.sight.following.cards import BACK, CARDS, FACE, GONE, HAND, SLOTS, Place
-from vision.sight.following.procedure import OVER, REMOVED, UNDER, Procedure
-from vision.sight.following.world import Lip
+from vision.sight.following.actions import ACTIONS, LESS_USUAL, UNUSUAL
+from vision.sight.following.cards import (
+    ASIDE,
+    BACK,
+    CARDS,
+    FACE,
+    GONE,
+    GONE_ASIDE,
+    HAND,
+    HELD,
+    SHOE,
+    SLOTS,
+    UNSEEN,
+    Cards,
+    Place,
+    Side,
+)
+from vision.sight.following.procedure import (
+    ELSEWHERE,
+    MOST_CARDS,
+    OVER,
+    REMOVED,
+    RETURNED,
+    TWO_OUT,
+    UNDER,
+    Procedure,
+)
+from vision.sight.following.world import Lip, Move
+
+PROCEDURE = Procedure(Rules(dealing=Dealing.FACE_UP))
+IN_HAND = CARDS[HAND, UNSEEN[BACK], None]
+NATURAL = (4, 2, 4, 0)  # points in the order of the slots: Punto has 8, no card is due
+FOUR = (1, 2, 3, 4)  # Punto has 4: a third card is due
+
+
+def moves(cards: Cards, lip: Lip = Lip.REST, codes: tuple[str, ...] = ()) -> tuple[Move, ...]:
+    """Return what may happen next."""
+    return PROCEDURE.moves(PROCEDURE.state(cards, lip, codes)).moves
+
+
+def lying(*points: int | None, side: Side = FACE) -> Cards:
+    """Return cards that lie in the first slots."""
+    return tuple(CARDS[SLOTS[slot], side, each] for slot, each in enumerate(points))
+
+
+def gone(*points: int) -> Cards:
+    """Return cards that were taken from the first slots."""
+    return tuple(CARDS[GONE[slot], FACE, each] for slot, each in enumerate(points))
+
+
+def rate(found: Iterable[Move]) -> float:
+    """Return the rates of some moves together, a second."""
+    return sum(move.rate for move in found)
+
+
+def puts(
+    cards: Cards, index: int, place: Place, lip: Lip = Lip.REST, *codes: str
+) -> tuple[Move, ...]:
+    """Return the moves that put one of the cards into a place."""
+    same = (m for m in moves(cards, lip, codes) if len(m.cards) == len(cards) and not m.begins)
+    return tuple(move for move in same if move.cards[index].place is place)
+
+
+def put(cards: Cards, index: int, place: Place, lip: Lip = Lip.REST, *codes: str) -> float:
+    """Return how often a card is put into a place without one more departure, a second."""
+    return rate(move for move in puts(cards, index, place, lip, *codes) if move.codes == codes)
+
+
+def drawn(cards: Cards, *codes: str) -> dict[tuple[int, tuple[str, ...]], float]:
+    """Return how often cards are drawn wholly out: how many there are then, and the codes."""
+    found: dict[tuple[int, tuple[str, ...]], float] = {}
+    for move in moves(cards, Lip.PARTLY, codes):
+        if move.lip is Lip.WHOLLY:
+            found[len(move.cards), move.codes] = move.rate
+    return found
+
+
+# --- what is less usual ---------------------------------------------------------------------------
+
+
+def test_second_card_of_a_hand_is_seldom_laid_first() -> None:
+    """Of two cards in the hand the first that left is laid first."""
+    first, second = (put((IN_HAND, IN_HAND), index, SLOTS[0]) for index in (0, 1))
+    assert second == pytest.approx(UNUSUAL * first)
+
+
+def test_card_is_seldom_drawn_while_another_is_in_the_hand() -> None:
+    """A card is laid before the next is drawn."""
+    laid, held = drawn(lying(1)), drawn((IN_HAND,))
+    assert held[2, ()] == pytest.approx(LESS_USUAL * laid[2, ()])
+
+
+@pytest.mark.parametrize("lip", [Lip.WHOLLY, Lip.CLEAR])
+def test_card_is_seldom_laid_while_the_lip_still_shows_it(lip: Lip) -> None:
+    """What shows there while the only card out is laid is likely another card."""
+    cards = (IN_HAND,)
+    assert put(cards, 0, SLOTS[0], lip) == pytest.approx(LESS_USUAL * put(cards, 0, SLOTS[0]))
+
+
+@pytest.mark.parametrize("lip", [Lip.EMERGING, Lip.PARTLY])
+def test_table_is_seldom_cleared_while_the_next_card_is_half_out(lip: Lip) -> None:
+    """The next coup's first card comes once the table is bare."""
+    cards = lying(*NATURAL)
+    assert put(cards, 0, GONE[0], lip) == pytest.approx(LESS_USUAL * put(cards, 0, GONE[0]))
+
+
+def test_table_is_seldom_cleared_of_cards_that_lie_face_down() -> None:
+    """Cards are turned before they are taken."""
+    cards = lying(*NATURAL)
+    down = (*cards[:3], CARDS[SLOTS[3], BACK, None])
+    for index in range(4):
+        usual = put((*cards[:3], CARDS[SLOTS[3], FACE, None]), index, GONE[index])
+        assert put(down, index, GONE[index]) == pytest.approx(UNUSUAL * usual)
+
+
+def test_card_that_nobody_saw_lie_is_seldom_taken() -> None:
+    """What was not seen to lie is not what a clearing begins with, nor goes on with."""
+    cards = lying(*NATURAL)
+    new = (*cards[:3], CARDS[SLOTS[3], UNSEEN[FACE], 0])
+    assert put(new, 3, GONE[3]) == pytest.approx(UNUSUAL * put(cards, 3, GONE[3]))
+    assert put(new, 0, GONE[0]) == pytest.approx(put(cards, 0, GONE[0]))
+    begun, unseen = ((*gone(4), *each[1:]) for each in (cards, new))
+    assert put(unseen, 3, GONE[3]) == pytest.approx(UNUSUAL * put(begun, 3, GONE[3]))
+
+
+@pytest.mark.parametrize(
+    ("place", "after"),
+    [(HAND, GONE_ASIDE), (HELD[3, None], GONE[3]), (ASIDE, GONE_ASIDE)],
+    ids=["in the hand", "with a player", "aside"],
+)
+def test_card_that_lies_in_no_slot_seldom_goes_with_the_others(place: Place, after: Place) -> None:
+    """A clearing takes cards out of a hand, or from a player, as seldom as what nobody saw."""
+    cards = (*gone(4), *lying(*NATURAL)[1:3], CARDS[place, BACK, None])
+    usual = ACTIONS["take more"].due
+    assert put(cards, 3, after) == pytest.approx(usual if place is ASIDE else UNUSUAL * usual)
+
+
+def test_one_card_taken_off_is_no_clearing() -> None:
+    """While the coup goes on the other cards are not on their way."""
+    cards = (*gone(4), *lying(*NATURAL)[1:])
+    begun, alone = (
+        {move.rate for move in puts(cards, 1, GONE[1], Lip.REST, *codes) if move.codes == codes}
+        for codes in ((), (REMOVED,))
+    )
+    assert begun == {ACTIONS["take more"].due}
+    assert min(alone) == pytest.approx(ACTIONS["take more"].due / 100)
+
+
+def test_coup_seldom_begins_while_cards_of_the_one_before_lie() -> None:
+    """The edge of the next coup's first card emerges over a bare table."""
+    edge, undue = ACTIONS["edge"].due, ACTIONS["edge"].undue
+
+    def emerges(cards: Cards) -> float:
+        return rate(move for move in moves(cards) if move.lip is Lip.EMERGING)
+
+    left = (*gone(4, 2, 4), CARDS[SLOTS[3], FACE, 0])
+    assert emerges(gone(*NATURAL)) == pytest.approx(edge)
+    assert emerges(left) == pytest.approx(UNUSUAL * edge + (1 - UNUSUAL) * undue)
+
+
+def test_coup_seldom_begins_after_one_of_fewer_than_four_cards() -> None:
+    """What seems to be a coup of three was not seen well."""
+    assert drawn(gone(4, 2, 4))[1, ()] == pytest.approx(UNUSUAL * drawn(gone(*NATURAL))[1, ()])
+
+
+def test_lifted_card_is_seen_over_another_slot_of_its_hand_less_often() -> None:
+    """It is over none at most times, and never over a slot in which a card lies."""
+    cards = (CARDS[SLOTS[0], BACK, None], CARDS[SLOTS[1], BACK, None])
+    lift = ACTIONS["lift"].due
+    shares = {over: put(cards, 0, HELD[0, over]) / lift for over in (None, 1, 2, 3, 4, 5)}
+    assert shares == pytest.approx({None: 1 - 2 * LESS_USUAL, 2: 0.1, 4: 0.1, 1: 0, 3: 0, 5: 0})
+    taken = (*cards, CARDS[SLOTS[2], BACK, None])
+    assert put(taken, 0, HELD[0, 2]) == 0
+    assert put(taken, 0, HELD[0, None]) / lift == pytest.approx(1 - LESS_USUAL)
+
+
+def test_card_seldom_lingers_before_the_shoe() -> None:
+    """Most cards are carried on at once."""
+    lingers = rate(move for move in moves((IN_HAND,), Lip.CLEAR) if move.lip is Lip.LINGERS)
+    assert lingers == pytest.approx(UNUSUAL * ACTIONS["go on"].due)
+
+
+# --- what is never --------------------------------------------------------------------------------
+
+
+def test_table_is_not_cleared_lawfully_while_a_card_is_in_the_hand_or_due() -> None:
+    """What is still to come makes a clearing an under-draw, or one card taken alone."""
+    for cards in ((*lying(*NATURAL), IN_HAND), lying(*FOUR)):
+        assert put(cards, 0, GONE[0]) == 0
+        codes = {move.codes for move in puts(cards, 0, GONE[0])}
+        assert codes == {(UNDER,), (REMOVED,)}
+    assert {move.codes for move in puts(lying(1, 2), 0, GONE[0])} == {(REMOVED,)}
+
+
+def test_clearing_that_began_begins_no_second_time() -> None:
+    """Only where one card was taken alone may the clearing still come."""
+    begun = (*gone(4), *lying(*NATURAL)[1:])
+    assert {move.codes for move in puts(begun, 1, GONE[1])} == {()}
+    alone = {move.rate for move in puts(begun, 1, GONE[1], Lip.REST, REMOVED)}
+    assert max(alone) == pytest.approx(ACTIONS["take"].due)
+
+
+def test_card_is_laid_where_none_lies_and_none_was_lifted_from() -> None:
+    """What was lifted from a slot comes back to it; from a slot that is bare again it may."""
+    held = (CARDS[HELD[2, None], BACK, None], CARDS[SLOTS[1], FACE, 2], IN_HAND)
+    assert not puts(held, 2, SLOTS[1])
+    assert not puts(held, 2, SLOTS[2])
+    assert puts((*gone(4), IN_HAND), 1, SLOTS[0])
+
+
+def test_only_two_departures_are_believed_in_one_coup() -> None:
+    """A third one is not even weighed; the same again is no other."""
+    codes = (OVER, RETURNED)
+    found = {m.codes for m in moves((*lying(*NATURAL), IN_HAND), codes=codes)}
+    assert all(len(each) <= 2 for each in found)
+    assert (7, codes) in drawn((*lying(*NATURAL), *lying(0, 0)), *codes)
+    assert (7, (OVER, TWO_OUT)) not in drawn((*lying(*NATURAL), *lying(0, 0)), *codes)
+
+
+def test_no_more_cards_are_believed_than_a_coup_can_have() -> None:
+    """What seems to leave after nine is no card."""
+    cards = (*lying(*FOUR), *(IN_HAND,) * (MOST_CARDS - 4))
+    assert drawn(cards[:-1])
+    assert not drawn(cards)
+
+
+def test_last_card_in_the_hand_goes_back_at_times_from_the_lip_and_seldom_later() -> None:
+    """The card that went back last is the one that left last; what lies does not go back."""
+    cards = (CARDS[SLOTS[0], FACE, 1], IN_HAND, IN_HAND)
+    for lip, action in ((Lip.WHOLLY, "due"), (Lip.CLEAR, "due"), (Lip.REST, "undue")):
+        back = [m for m in moves(cards, lip) if m.lip is Lip.RETURNING]
+        assert [[c.place is SHOE for c in m.cards] for m in back] == [[False, False, True]]
+        assert back[0].rate == getattr(ACTIONS["push back"], action)
+        assert back[0].codes == (RETURNED,)
+    assert not [m for m in moves(lying(1), Lip.CLEAR) if m.lip is Lip.RETURNING]
+
+
+def test_card_that_went_back_changes_nothing_of_what_is_read_later() -> None:
+    """No over-draw is found of a card that is in the shoe."""
+    before = (*lying(4, 2, None, 0), CARDS[SHOE, BACK, None])
+    seen = (*lying(4, 2, 4, 0), CARDS[SHOE, BACK, None])
+    assert PROCEDURE.reprice(before, seen, (RETURNED,)) == (1.0, (RETURNED,))
+
+
+def test_third_card_that_proves_not_to_be_due_is_an_over_draw_once() -> None:
+    """Punto has 8, read after a fifth card lay: the card was not due; one code says so."""
+    fifth = CARDS[SLOTS[4], FACE, 3]
+    before, seen = (*lying(4, 2, None, 0), fifth), (*lying(4, 2, 4, 0), fifth)
+    ratio, codes = PROCEDURE.reprice(before, seen, ())
+    assert codes == (OVER,)
+    assert 0 < ratio < ACTIONS["edge"].undue / ACTIONS["edge"].due * 3
+    assert PROCEDURE.reprice(before, seen, (OVER,)) == (1.0, (OVER,))
+    assert PROCEDURE.reprice(before, seen, (RETURNED, TWO_OUT))[0] == 0
+
+
+def test_third_card_that_proves_to_lie_with_the_other_hand_is_elsewhere() -> None:
+    """Banco's third lay there while Punto's points were open: Punto's was due."""
+    fifth = CARDS[SLOTS[5], FACE, 3]
+    before, seen = (*lying(1, 2, None, 2), fifth), (*lying(1, 2, 3, 2), fifth)
+    ratio, codes = PROCEDURE.reprice(before, seen, ())
+    assert codes == (ELSEWHERE,)
+    assert 0 < ratio < 0.1
+
+
+# --- what is known late ---------------------------------------------------------------------------
 
 
 def test_clearing_before_a_card_that_proves_to_be_due_is_an_under_draw() -> None:

@@ -183,7 +183,9 @@ class Procedure(StateSpace):
             if len(hand) >= _HELD.get(to, 0):
                 # A hand draws: the cut card too, and what comes behind a card that lingers.
                 by_hand = to is Lip.CUT or (lip, to) == (Lip.LINGERS, Lip.PARTLY)
-                yield replace(_move(name, cards, to, codes), by_hand=by_hand)
+                move = _move(name, cards, to, codes)
+                move.by_hand = by_hand
+                yield move
         if lip is Lip.REST:
             rate = self._edge_rate(cards, codes)
             yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)
@@ -191,7 +193,8 @@ class Procedure(StateSpace):
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].undue)
         elif lip is Lip.PARTLY:
             for move in self._drawn(cards, codes):
-                yield replace(move, by_hand=True)
+                move.by_hand = True
+                yield move
         elif lip in {Lip.WHOLLY, Lip.CLEAR}:
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
 

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,8 @@ class State:
     """A coup as it stands: its cards, the lip, and the departures from procedure that it needs.
 
     There is one object for each value (`StateSpace.state`): worlds are compared by identity.
-    `moves`, `sights` and `layout` are kept once they were asked for.
+    `moves`, `sights` and `layout` are kept once they were asked for; `successors` are where
+    the first of the moves lead.
     """
 
     cards: Cards
@@ -65,6 +67,7 @@ class State:
     codes: Codes
     burning: bool
     moves: Moves | None = field(default=None, repr=False)
+    successors: list[Successor] = field(default_factory=list, repr=False)
     _sights: Sights | None = field(default=None, repr=False)
     _layout: Layout | None = field(default=None, repr=False)
 
@@ -76,11 +79,15 @@ class State:
         burned card may lie outside the slots.
         """
         if self._sights is None:
-            over = {c.place.over: c.side for c in self.cards if c.place.over is not None}
-            over |= {c.place.lies: c.side for c in self.cards if c.place.lies is not None}
-            aside = sum(self.burning or card.place is ASIDE for card in self.cards)
-            slots = tuple((side.is_face, slot) for slot, side in over.items() if slot is not None)
-            self._sights = Sights(slots, aside)
+            shown: dict[int, bool] = {}
+            for card in self.cards:
+                if card.place.over is not None:
+                    shown[card.place.over] = card.side.is_face
+            for card in self.cards:
+                if card.place.lies is not None:
+                    shown[card.place.lies] = card.side.is_face
+            aside = [card for card in self.cards if self.burning or card.place is ASIDE]
+            self._sights = Sights(tuple([(face, slot) for slot, face in shown.items()]), len(aside))
         return self._sights
 
     @property
@@ -105,7 +112,6 @@ class Move:
     `lip` is `None` where it leaves the lip as it is. `begins`: the coup ends, with the cards
     `left` and the codes `before`, and another begins with `cards`. `by_hand`: a hand at the mouth
     does it, `slowly` if it must have been there for a while; without one it is so much rarer.
-    `targets` keeps the states it led to, by lip, with the state in which the coup ended.
     """
 
     rate: float
@@ -119,10 +125,16 @@ class Move:
     burning: bool = False
     by_hand: bool = False
     slowly: bool = False
-    # No argument: a move that is made of another leads elsewhere.
-    targets: dict[Lip, tuple[State, State | None]] = field(
-        default_factory=dict, repr=False, init=False
-    )
+
+
+class Successor(NamedTuple):
+    """The state that a move leads to, which begins a coup where one `ended`."""
+
+    rate: float
+    by_hand: bool
+    slowly: bool
+    state: State
+    ended: State | None
 
 
 class Moves(NamedTuple):
@@ -188,7 +200,7 @@ class StateSpace(ABC):
         stay = [s for s in self.states.values() if not _is_read(s)]
         for state in kept:
             if _is_read(state):
-                state.moves = None
+                state.moves, state.successors = None, []
                 stay.append(state)
         self.states = {(s.cards, s.lip, s.codes, s.burning): s for s in stay}
         self._room = len(self.states) + MOST_STATES
@@ -197,15 +209,12 @@ class StateSpace(ABC):
     def moves(self, state: State) -> Moves:
         """Return what may happen next in a state."""
 
-    def target(self, move: Move, lip: Lip) -> tuple[State, State | None]:
-        """Return the state to which a move leads from a lip, and the coup that ends, if any."""
-        found = move.targets.get(lip)
-        if found is None:
-            to = lip if move.lip is None else move.lip
-            ended = self.state(move.left, Lip.REST, move.before) if move.begins else None
-            state = self.state(move.cards, to, move.codes, burning=move.burning)
-            found = move.targets[lip] = state, ended
-        return found
+    def successor(self, state: State, move: Move) -> Successor:
+        """Return where a move from a state leads."""
+        to = state.lip if move.lip is None else move.lip
+        ended = self.state(move.left, Lip.REST, move.before) if move.begins else None
+        after = self.state(move.cards, to, move.codes, burning=move.burning)
+        return Successor(move.rate, move.by_hand, move.slowly, after, ended)
 
 
 def _is_read(state: State) -> bool:
@@ -247,7 +256,7 @@ def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
     """Return the parts with the most weight, above `least`, `most` of them; and a lawful one."""
     kept = [part for part in parts.items() if part[1] > least]
     if len(kept) > most:
-        kept = sorted(kept, key=lambda part: -part[1])[:most]
+        kept = sorted(kept, key=itemgetter(1), reverse=True)[:most]
     if not any(is_lawful(World(*key)) for key, _ in kept):
         lawful = (part for part in parts.items() if is_lawful(World(*part[0])))
         kept += sorted(lawful, key=lambda part: -part[1])[:1]
@@ -325,17 +334,18 @@ class Decoder:
         least = IGNORED * max(parts.values())
         for world, weight in parts.items():
             coup, before, state = world
-            lip = state.lip
             moves, rate, cost = state.moves or procedure.moves(state)
             moved[world] = get(world, 0.0) + weight * math.exp(-elapsed * cost)
             each = weight * (1 - math.exp(-elapsed * rate)) / rate if rate else 0.0
-            for move in moves:
-                share = each * move.rate
+            after = state.successors
+            while len(after) < len(moves) and each * moves[len(after)].rate >= least:
+                after.append(procedure.successor(state, moves[len(after)]))
+            for often, by_hand, slowly, following, ended in after:
+                share = each * often
                 if share < least:
                     break  # the others are less likely still
-                if move.by_hand:
-                    share *= hands[move.slowly]
-                following, ended = move.targets.get(lip) or procedure.target(move, lip)
+                if by_hand:
+                    share *= hands[slowly]
                 key = (coup, before, following) if ended is None else (coup + 1, ended, following)
                 moved[key] = get(key, 0.0) + share
         return moved

@@ -201,6 +201,7 @@ def test_card_that_lies_open_before_its_turn_is_alleged(
     found.p = p
     found.alleged.take_exposed(found)
     assert codes(found.alleged) == alleged
+    assert {each.odds for each in found.alleged.told(5)} == ({LEAST} if alleged else set())
 
 
 @pytest.mark.parametrize(

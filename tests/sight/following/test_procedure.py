@@ -25,6 +25,7 @@ from vision.sight.following.cards import (
     Side,
 )
 from vision.sight.following.procedure import (
+    COMPLETE,
     ELSEWHERE,
     MOST_CARDS,
     OVER,
@@ -189,6 +190,24 @@ def test_card_seldom_lingers_before_the_shoe() -> None:
     assert lingers == pytest.approx(UNUSUAL * ACTIONS["go on"].due)
 
 
+def test_held_card_comes_back_with_either_side_up() -> None:
+    """A player looks at it or shows it: one is as likely as the other."""
+    back = {
+        move.cards[0].side: move.rate
+        for move in puts((CARDS[HELD[0, None], BACK, None],), 0, SLOTS[0])
+    }
+    assert back == dict.fromkeys((BACK, FACE), ACTIONS["bring back"].due / 2)
+
+
+def test_card_that_lay_aside_is_brought_on_to_any_slot_that_is_due() -> None:
+    """Whether a card is due is open while points are: it comes to each slot that may be."""
+    others = lying(1, 2, None, 2)
+    found = moves((*others, CARDS[ASIDE, BACK, None]))
+    slots = {move.cards[4].place.lies for move in found if len(move.cards) == 5}
+    assert slots - {None} == set(PROCEDURE.due(others)) - {COMPLETE}
+    assert len(slots) > 2
+
+
 # --- what is never --------------------------------------------------------------------------------
 
 
@@ -327,5 +346,6 @@ def test_card_after_a_complete_coup_begins_the_next_one_though_a_card_was_remove
 def test_cut_card_is_drawn_by_a_hand() -> None:
     """What changes at the mouth with nobody there is not the cut card."""
     procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
-    moves = procedure.moves(procedure.state((), Lip.REST)).moves
-    assert [move.by_hand for move in moves if move.lip is Lip.CUT] == [True]
+    for burning in (False, True):
+        found = procedure.moves(procedure.state((), Lip.REST, burning=burning)).moves
+        assert [move.by_hand for move in found if move.lip is Lip.CUT] == [True]

@@ -15,7 +15,7 @@ from vision.errors import ConfigurationError, OutsideError
 
 FIRST = (
     "demo", "setup", "run", "read", "check", "install", "calibrate", "enrol", "board",
-    "accept", "replay", "audit", "odds", "explain", "simulate", "order",
+    "accept", "replay", "audit", "odds", "explain", "simulate", "score", "order",
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def test_every_module_of_a_command_is_reached() -> None:
     """No module is left that nobody can call."""
     folder = Path(cli.__file__).with_name("commands")
     own = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    simulator = {"vision.simulator.dealing.simulate"}
+    simulator = {f"vision.simulator.dealing.{name}" for name in ("simulate", "score")}
     assert {module_of(name) for name in COMMANDS} == simulator | {
         f"vision.commands.{stem}" for stem in own
     }

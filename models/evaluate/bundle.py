@@ -17,7 +17,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from vision.acceptance.answers import CUT_CARD, CUT_FIRST
+from vision.acceptance.answers import CUT_CARD, CUT_FIRST, Dealt
 from vision.config.table import load
 from vision.files import make_folder, write_json
 from vision.game.cards import Card
@@ -55,7 +55,11 @@ def truth(coups: Sequence[Row], began: int) -> Row:
         rows = _cards(coup, began, number)
         cards += rows
         begin = rows[0]["began_ms"]
-        spans.append({"coup": number, "start_ms": begin, "end_ms": coup["until"] - began})
+        hands = {side: coup[side] for side in ("punto", "banco")}
+        punto, banco = (tuple(map(Card.parse, hand)) for hand in hands.values())
+        winner = Dealt(punto, banco).winner
+        span = {"coup": number, "start_ms": begin, "end_ms": coup["until"] - began}
+        spans.append({**span, **hands, "winner": winner})
         faults += [{"coup": number, "code": code} for code in coup["incidents"]]
         cut = begin if {CUT_CARD, CUT_FIRST} & {*coup["incidents"]} else cut
     return {"cards": cards, "coups": spans, "faults": faults, "cut_ms": cut}

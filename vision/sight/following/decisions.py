@@ -278,11 +278,6 @@ class Accounts:
         )
 
 
-def lies(place: Place) -> bool:
-    """Whether a card in that place is on the table."""
-    return not place.gone and place is not HAND and place is not SHOE
-
-
 # --- what sight alone can allege -----------------------------------------------------------------
 
 
@@ -338,7 +333,7 @@ class Allegations:
         if not account.is_laid or laid >= FIRST_CARDS:
             return
         for number, card in enumerate(account.cards):
-            if card.side.is_face and lies(card.place) and card.place.slot is not None:
+            if card.side.is_face and card.place.lies is not None:
                 self._found.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
 
     def take_flashed(self, number: int) -> None:

@@ -100,8 +100,9 @@ def _ours(data: Json) -> FilmTruth:
 
 
 def _hands(row: Json) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    winner = str(row["winner"]).lower().replace("tie", "egalite")
-    return tuple(row["punto"]), tuple(row["banco"]), winner
+    """Return the hands and the winner; truths that people gave have no winner of their own."""
+    winner = str(row.get("winner") or "").lower().replace("tie", "egalite")
+    return tuple(row.get("punto", ())), tuple(row.get("banco", ())), winner
 
 
 def _our_card(row: Json) -> Dealt:

@@ -200,8 +200,7 @@ class RunLog:
             order = item.record() if isinstance(item, Ordered) else None
             entries.append(Entry(event_of(item), step.messages, checkpoint, order))
         is_marked = any(entry.checkpoint is not None for entry in entries)
-        says = any(is_of_the_reader(entry.event) for entry in entries)
-        self._sign(entries, folded, why or (is_marked and "shoe") or says * TIME)
+        self._sign(entries, folded, why or is_marked * "shoe")
         if entries:
             try:
                 self._write(entries, folded[-1][1].session, partial(self._written, folded))
@@ -220,7 +219,10 @@ class RunLog:
         if self._signer is None:
             return
         session = folded[-1][1].session if folded else self._session
-        reason = why or self._signer.due(session.table.clock, session.table.shoe.name)
+        says = any(is_of_the_reader(entry.event) for entry in entries)
+        reason = (
+            why or says * TIME or self._signer.due(session.table.clock, session.table.shoe.name)
+        )
         if reason:
             head = self._head_after(entries)
             anchor, step = sign_head(self._signer, self._store.hash_of(0), head, session, reason)

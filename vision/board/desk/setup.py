@@ -223,7 +223,7 @@ class Job:
     def picture(self) -> bytes:
         """Return the last picture that the command drew, JPEG; OutsideError where there is none."""
         if not self._drawn.exists():
-            raise OutsideError("the command that runs has drawn no picture yet")
+            raise OutsideError("the command that runs has drawn no picture yet; wait a moment")
         return self._drawn.read_bytes()
 
     def start(self, name: str, words: Sequence[str]) -> bool:

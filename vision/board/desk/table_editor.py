@@ -194,7 +194,9 @@ def _drifted(view: TableView, numbers: object) -> TableView:
     except (ValueError, TypeError):
         drift = Drift(0, 0, 0, 0, 0)
     if not (np.isfinite(drift).all() and drift.size > 0 and drift.spread > 0):
-        raise ConfigurationError(f"moved: {numbers} are not the numbers of CAMERA_MOVED")
+        raise ConfigurationError(
+            f"moved: {numbers} is no drift; open the page by the link of CAMERA_MOVED"
+        )
     return drift.applied(view)
 
 

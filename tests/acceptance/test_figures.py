@@ -152,7 +152,7 @@ def test_sample_grows_after_the_first_answer_and_a_cut_is_a_headline(
         line.startswith("CUT after the first answer") and "would be 0 of 2" in line
         for line in after["headline"]
     )
-    with served(*words(folder), "--coups", "6") as (url, _):
+    with served(*words(folder), "--share", "0", "--coups", "6") as (url, _):
         Person(FIRST).answer_all(url, truth)
     grown = reported(folder, "grown")
     assert wrong(grown) == (1, 6)

@@ -44,7 +44,6 @@ def url(shoe: tuple[Path, dict[str, Answer]]) -> Iterator[str]:
 def entered(chromium: Any, url: str, name: str) -> Screen:
     """Log in by keys."""
     page = chromium.new_context(viewport={"width": 1600, "height": 900}).new_page()
-    page.set_default_timeout(120_000)  # milliseconds: a busy machine is no fault of the page
     found = Screen(page)
     page.goto(f"{url}accept")
     page.focus("#name")

@@ -60,7 +60,7 @@ def cookies(chromium: Any, hall: Hall) -> dict[str, Any]:
         page.fill("#name", name)
         page.fill("#password", PASSWORD)
         page.click("#enter")
-        page.wait_for_url(lambda url: "login" not in url, timeout=30000)
+        page.wait_for_url(lambda url: "login" not in url)
         found[name] = context.storage_state()
         context.close()
     return found
@@ -87,7 +87,7 @@ def open_alert(screen: Screen, reader: Reader, text: str = "No card due to Banco
     """Choose the alert of the reader's table in the queue."""
     name = f"Table {reader.table}"
     item = screen.page.locator("#queue .alert", has_text=f"{name} ").filter(has_text=text)
-    item.wait_for(timeout=20000)
+    item.wait_for()
     item.click()
     screen.says("facts", name)
 
@@ -144,11 +144,11 @@ def test_desk_corrects_an_earlier_coup_under_shoes(enter: Enter, reader: Reader)
     play = Play().begin(shoe="s0").coup("P1:9c B1:3s P2:Kd B2:4h").begin()
     reader.play(play.coup("P1:9c B1:3s P2:Kd B2:4h").coup("P1:2c B1:4s P2:Kd B2:4h").events)
     desk = enter("Ann", f"desk#history/{reader.table}/s1/1")
-    desk.page.click("details[open] .orders summary", timeout=20000)
+    desk.page.click("details[open] .orders summary")
     correct_first_of_banco(desk)
     desk.page.wait_for_selector("summary:has-text('Coup 1: Egalite 9:9 (revision 1)')")
     desk.page.goto(f"{desk.page.url.split('#')[0]}#history/{reader.table}/s0/1")
-    desk.page.click("details[open] .orders summary", timeout=20000)
+    desk.page.click("details[open] .orders summary")
     desk.page.wait_for_selector(".orders:has-text('This shoe is over')")
     assert desk.page.locator("details[open] [data-order]").count() == 0
 
@@ -163,7 +163,7 @@ def test_desk_correction_changes_the_public_board(
     desk = enter("Ann", "desk")
     desk.page.locator(f".table:has-text('Table {reader.table}Not live')").or_(
         desk.page.locator(f".table:has-text('Table {reader.table}Live')")
-    ).click(timeout=20000)
+    ).click()
     correct_first_of_banco(desk)
     desk.says("said", "Correct card: done")
     screen.says("verdict", "Egalite 9")
@@ -209,7 +209,7 @@ def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader:
     screen.page.keyboard.press("Escape")
     screen.page.wait_for_selector("#evidence img")
     screen.page.goto(f"{screen.page.url.split('#')[0]}#history/{reader.table}/s1")
-    screen.page.click("summary:has-text('Coup 2')", timeout=20000)
+    screen.page.click("summary:has-text('Coup 2')")
     rows = screen.page.locator("details[open] table").last.locator("tr")
     rows.nth(6).wait_for()
     assert rows.count() == 1 + 6
@@ -227,7 +227,7 @@ def test_desk_marks_where_a_card_is_due_and_closes_all_of_a_kind(
     play.card("P1:9c").then(TimePassed(play.at + 60_000))
     reader.play(play.events)
     page = screen.page
-    page.locator("#queue .alert", has_text=f"Table {reader.table} ").first.click(timeout=20000)
+    page.locator("#queue .alert", has_text=f"Table {reader.table} ").first.click()
     page.wait_for_selector("#facts .punto .place.due .nothing")
     assert "due here" in page.inner_text("#facts .punto")
     ends = [one.alert.id for coup in reader.desk.table.coups for one in coup.alerts]
@@ -301,7 +301,7 @@ def test_desk_knows_of_the_shoe_after_its_own_restart(
         page.fill("#name", "Cy")
         page.fill("#password", PASSWORD)
         page.click("#enter")
-        page.wait_for_url("**/desk", timeout=30000)
+        page.wait_for_url("**/desk")
         wait_for(lambda: page.evaluate("fetch('/api/history/7').then(a => a.json())"))
         time.sleep(0.5)
         shoe = page.evaluate("fetch('/api/history/7/s1').then(a => a.json())")
@@ -338,13 +338,13 @@ def test_desk_leaves_when_the_session_has_ended(
     page.fill("#name", "Ann")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url(lambda url: "login" not in url, timeout=30000)
+    page.wait_for_url(lambda url: "login" not in url)
     other = context.new_page()
     other.goto(f"{hall.url}desk")
     other.wait_for_selector("#who:not(:empty)")
     other.click("#leave")
-    other.wait_for_url("**/login", timeout=20000)
-    page.wait_for_url("**/login?why=ended**", timeout=20000)
+    other.wait_for_url("**/login")
+    page.wait_for_url("**/login?why=ended**")
     context.close()
 
 
@@ -465,7 +465,7 @@ def test_desk_shows_the_first_alert_as_it_grows_without_a_click(
         page.fill("#name", "Ann")
         page.fill("#password", PASSWORD)
         page.click("#enter")
-        page.wait_for_url("**/desk", timeout=30000)
+        page.wait_for_url("**/desk")
         page.goto(f"{boards.server.url}desk?lang=es")
         page.wait_for_selector("#queue:has-text('No hay alertas abiertas.')")
         page.click("#clock")
@@ -505,7 +505,7 @@ def test_pages_show_no_code_of_a_fault(enter: Enter, screen: Screen, reader: Rea
         screen.page.wait_for_timeout(1500)  # in which every page goes on
         for each, path in shown:
             if "history" in path:
-                each.page.click("summary:has-text('Coup 2')", timeout=20000)
+                each.page.click("summary:has-text('Coup 2')")
                 each.page.wait_for_selector("details[open] table")
             elif path == "desk":
                 each.page.click(f"#queue li:has-text('Table {reader.table} ') .alert")
@@ -562,7 +562,7 @@ def test_markup_in_messages_comes_out_as_text_on_every_page(
     voice.say("card", card, retain=False)
     voice.say("coup/result", {**coup, "revision": 0, "state": words, "why": words, "by": words})
     desk = enter("Ann", "desk")
-    desk.page.locator("#queue .alert", has_text=f"Table {table} ").click(timeout=20000)
+    desk.page.locator("#queue .alert", has_text=f"Table {table} ").click()
     desk.says("facts", words)
     desk.page.goto(f"{hall.url}desk#history/{table}/{words.replace('/', '%2F')}")
     strip = enter("Bo", f"dealer/{table}")
@@ -603,7 +603,7 @@ def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, tab
     page = screen.page
     page.click("button[data-order=void_coup]")
     dialog = page.locator("dialog.second[open]")
-    dialog.wait_for(timeout=10000)
+    dialog.wait_for()
     assert "a second, an inspector or surveillance" in dialog.inner_text()
     page.click("dialog.second button[type=button]")
     screen.says("said", "no second person confirmed the order")
@@ -639,7 +639,7 @@ def test_desk_is_used_by_keyboard_alone(enter: Enter, reader: Reader) -> None:
     screen = enter("Ann", "desk")
     reader.play(faulty().events)
     page = screen.page
-    page.wait_for_selector(f"#queue .alert:has-text('Table {reader.table} ')", timeout=20000)
+    page.wait_for_selector(f"#queue .alert:has-text('Table {reader.table} ')")
     tab_to(page, "#sound")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Space")

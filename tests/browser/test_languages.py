@@ -108,7 +108,7 @@ def logged_in(house: dict[str, Any], who: str) -> Any:
         page.fill("#name", who)
         page.fill("#password", PASSWORD)
         page.click("#enter")
-        page.wait_for_url(lambda there: "login" not in there, timeout=30000)
+        page.wait_for_url(lambda there: "login" not in there)
         page.close()
     return context
 
@@ -116,7 +116,7 @@ def logged_in(house: dict[str, Any], who: str) -> Any:
 def show(page: Any, address: str, ready: str) -> None:
     """Go to a page and wait until it shows something."""
     page.goto(address)
-    page.wait_for_selector(ready, timeout=30000)
+    page.wait_for_selector(ready)
 
 
 def entered(house: dict[str, Any], who: str, path: str, ready: str) -> Screen:
@@ -180,7 +180,7 @@ def test_pages_of_an_acceptance_have_no_text_outside_the_table_of_words(
         page.keyboard.press("Escape")
         page.keyboard.type("9c2c 5h4h")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#none:not([hidden])", timeout=30000)
+        page.wait_for_selector("#none:not([hidden])")
         assert foreign(page) <= {"shoe", "reader", "accept", "report"}  # a command
         page.context.close()
 
@@ -201,7 +201,7 @@ def test_chinese_words_wait_for_their_font(house: dict[str, Any], chromium: Any)
         }, 10);"""
     )
     page.goto(house["url"] + "login")
-    page.wait_for_selector("h1:has-text('登录')", timeout=30_000)
+    page.wait_for_selector("h1:has-text('登录')")
     page.wait_for_timeout(100)
     assert page.evaluate("window.early") is False
     page.close()

@@ -33,7 +33,7 @@ def test_log_in_asks_for_the_code_and_opens_the_desk(chromium: Any, tmp_path: Pa
             page.fill("#name", "Ann")
             page.fill("#password", PASSWORD)
             page.click("#enter")
-            page.wait_for_selector("#code", state="visible", timeout=20000)
+            page.wait_for_selector("#code", state="visible")
             assert "telephone" in page.text_content("#why")
             faults = Axe().run(page).response["violations"]
             assert [one["id"] for one in faults if one["impact"] in ("serious", "critical")] == []
@@ -45,8 +45,8 @@ def test_log_in_asks_for_the_code_and_opens_the_desk(chromium: Any, tmp_path: Pa
             )
             page.fill("#password", PASSWORD)
             page.click("#enter")
-            page.wait_for_selector("#code", state="visible", timeout=20000)
+            page.wait_for_selector("#code", state="visible")
             page.fill("#code", pyotp.TOTP(secret).now())
             page.click("#enter")
-            page.wait_for_url(lambda url: "desk" in url, timeout=20000)
+            page.wait_for_url(lambda url: "desk" in url)
             page.close()

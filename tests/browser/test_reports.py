@@ -123,13 +123,12 @@ def configured(port: int, table: str, users: Path, key: Path, address: str) -> T
 def screen(chromium: Any, house: tuple[Boards, Tables]) -> Iterator[Screen]:
     """Log in as surveillance, on a screen of a surveillance room."""
     page = chromium.new_context(viewport={"width": 1920, "height": 1080}).new_page()
-    page.set_default_timeout(120_000)  # milliseconds: a busy machine is no fault of the page
     found = Screen(page)
     page.goto(f"{house[0].server.url}login?next=/floor")
     page.fill("#name", "Cy")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url(f"{house[0].server.url}floor", timeout=120000)
+    page.wait_for_url(f"{house[0].server.url}floor")
     yield found
     page.context.close()
 
@@ -161,11 +160,9 @@ def test_floor_shows_a_hundred_tables_worst_first(
     page.goto(f"{boards.server.url}floor")
     tables.alert(CRITICAL, Severity.CRITICAL, AlertState.RAISED, "No card due to Banco.")
     tables.alert(WARNING, Severity.WARNING, AlertState.RAISED, "Cards removed before the result.")
-    page.wait_for_function(
-        "() => document.querySelectorAll('#floor .tile').length === 100", timeout=120000
-    )
-    page.wait_for_selector("#counts :text('not seen 2')", timeout=120000)
-    page.wait_for_selector("#counts :text('in order 95')", timeout=120000)
+    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 100")
+    page.wait_for_selector("#counts :text('not seen 2')")
+    page.wait_for_selector("#counts :text('in order 95')")
     wanted = [f"Table {table}" for table in (CRITICAL, WARNING, BLIND, SILENT, HELD, "1", "2")]
     assert first(screen, 7) == wanted
     assert "No card due to Banco." in page.locator("#floor .tile").first.text_content()
@@ -189,9 +186,7 @@ def test_floor_is_usable_on_a_telephone(screen: Screen, house: tuple[Boards, Tab
     page = screen.page
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{house[0].server.url}floor")
-    page.wait_for_function(
-        "() => document.querySelectorAll('#floor .tile').length === 100", timeout=120000
-    )
+    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 100")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1920, "height": 1080})
 
@@ -241,7 +236,7 @@ def test_reports_are_for_the_desk_only(chromium: Any, house: tuple[Boards, Table
     page.fill("#name", "Bo")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url(lambda told: "login" not in told, timeout=120000)
+    page.wait_for_url(lambda told: "login" not in told)
     assert page.request.get(f"{url}api/report/misdeals").status == 403
     page.goto(f"{url}reports")
     assert "/login?why=role" in page.url

@@ -387,7 +387,7 @@ def test_board_at_the_end_of_a_shoe_shows_what_the_log_folds_to(
     folded = [one for one in said(reader.events) if one.topic.endswith("/roads")]
     roads = json.loads(folded[-1].payload)
     with Boards([config], address_of(config, port=port)):
-        screen.page.wait_for_selector("#bead g:nth-of-type(20)", state="attached", timeout=5000)
+        screen.page.wait_for_selector("#bead g:nth-of-type(20)", state="attached")
         letters = screen.page.locator("#bead text").all_text_contents()
         assert letters == [cell["winner"][0].upper() for cell in roads["bead_plate"]]
         assert counts(screen)["Naturals"] == str(roads["counts"]["natural"])

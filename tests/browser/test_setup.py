@@ -76,7 +76,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterato
             page.fill("#name", "Di")
             page.fill("#password", PASSWORD)
             page.click("#enter")
-            page.wait_for_url(lambda url: "login" not in url, timeout=30000)
+            page.wait_for_url(lambda url: "login" not in url)
             page.close()
             yield Workshop(file, boards.server.url, context)
             context.close()
@@ -87,7 +87,7 @@ def screen(workshop: Workshop) -> Iterator[Screen]:
     """Open the table's set-up page."""
     found = Screen(workshop.context.new_page())
     found.page.goto(f"{workshop.url}setup/7")
-    found.page.wait_for_selector(".PUNTO_1 polygon", timeout=8000)
+    found.page.wait_for_selector(".PUNTO_1 polygon")
     yield found
     found.page.close()
 
@@ -156,9 +156,7 @@ def test_what_the_reader_sees_is_shown_live(screen: Screen) -> None:
     """One press shows the table as the reader sees it; its areas are not dragged there."""
     page = screen.page
     page.click("#drawn")
-    page.wait_for_function(
-        "() => document.getElementById('picture').naturalWidth === 960", timeout=30000
-    )
+    page.wait_for_function("() => document.getElementById('picture').naturalWidth === 960")
     screen.says("seen", "Live, with what the reader makes of it")
     assert not page.is_visible("#places")
     page.click("#live")
@@ -179,9 +177,9 @@ def test_live_picture_that_cannot_be_had_is_told(screen: Screen, workshop: Works
 def test_check_is_a_page(screen: Screen, workshop: Workshop) -> None:
     """Every part of the check has its line, faults with their cure."""
     screen.page.click("[data-job=check]")
-    screen.page.wait_for_selector("#check li.ok:has-text('config:')", timeout=60000)
-    screen.page.wait_for_selector("#check li.FAULT, #check li.ok >> nth=5", timeout=60000)
-    screen.page.wait_for_selector("[data-job=check]:enabled", timeout=60000)
+    screen.page.wait_for_selector("#check li.ok:has-text('config:')")
+    screen.page.wait_for_selector("#check li.FAULT, #check li.ok >> nth=5")
+    screen.page.wait_for_selector("[data-job=check]:enabled")
     assert "health:" in screen.page.inner_text("#check")
     faults = Axe().run(screen.page).response["violations"]
     assert [one["id"] for one in faults if one["impact"] in ("serious", "critical")] == []
@@ -250,7 +248,7 @@ def test_page_leads_from_the_cards_to_the_check_by_keyboard(workshop: Workshop) 
     try:
         page.goto(f"{workshop.url}setup/7")
         screen.says("next", "Next: Adjust camera, light and lens")
-        page.wait_for_selector("#gauges meter[aria-label=focus]", timeout=20000)
+        page.wait_for_selector("#gauges meter[aria-label=focus]")
         page.focus("#lay")
         page.keyboard.press("Enter")
         screen.says("measured", "the ace of spades is not seen: lay it on", 300)
@@ -278,8 +276,8 @@ def test_set_up_speaks_the_language_that_is_asked_for(screen: Screen, workshop: 
     """In Chinese nothing on the page is in Latin letters but keys, commands and people's names."""
     page = screen.page
     page.goto(f"{workshop.url}setup/7?lang=zh")
-    page.wait_for_selector("#gauges dd", timeout=30000)
-    page.wait_for_selector(".PUNTO_1 polygon", timeout=30000)
+    page.wait_for_selector("#gauges dd")
+    page.wait_for_selector(".PUNTO_1 polygon")
     keys_and_commands = {"Tab", "Shift"}
     assert foreign(page) <= keys_and_commands
     assert page.get_attribute("html", "lang") == "zh"

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "deploy" / "figures.toml"
 OTHER, OURS = "other", "ours"
 # What later runs found that are too few for a row.
-SINCE = {OTHER: "", OURS: "; since: **1 wrong** (a burn, mended)"}
+SINCE = {OTHER: "", OURS: "; since: **1 wrong**, mended"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,10 @@ def front() -> str:
             f"`{run.command.partition(' --')[0]}`{f', {more + 1} runs' if more else ''} |"
         )
     ours, usual, *_ = beside()
-    both = " ".join(f"{row.right} right, **{row.wrong} wrong**, accused {row.accused};"
-                    for row in (usual, ours))  # fmt: skip
     lines.append(
-        f"| {ours.coups} coups by [the usual way](deploy/bench.md#beside-ours), and by ours | "
-        f"{both.replace('; ', '; ours ').rstrip(';')} of {ours.clean} | "
+        f"| {ours.coups} coups, [the usual way](deploy/bench.md#beside-ours) and ours | "
+        f"right {usual.right} and {ours.right}, wrong **{usual.wrong}** and **{ours.wrong}**, "
+        f"accused {usual.accused} and {ours.accused} of {ours.clean} | "
         "`python -m models.evaluate.versus` |"
     )
     rows = tomllib.loads(FIGURES.read_text("utf-8"))["row"]

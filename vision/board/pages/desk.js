@@ -3,7 +3,7 @@
 import { alertActions, coupActions, shoeActions } from "/desk_actions.js";
 import { watchSound } from "/desk_sound.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
-import { alertPictures, coupKept } from "/desk_evidence.js";
+import { alertPictures, coupKept, pictures } from "/desk_evidence.js";
 import { say } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { watchKeys } from "/desk_keys.js";
@@ -175,11 +175,18 @@ function coupShown(table, alert) {
 
 let proven = ""; // what the pictures on the page are of
 
-// They come later; those of an alert that is no longer chosen, or has more by now, are not shown.
+// They come later, that of the coup perhaps after the alert; those of an alert that is no longer chosen, or has more by now, are not shown.
 async function showPictures(proof, alert) {
+  const { table } = chosen;
   proven = proof;
-  const shown = alert ? await alertPictures(chosen.table, alert) : [];
-  if (proven === proof) $("evidence").replaceChildren(...shown);
+  let there = 0;
+  for (const wait of alert ? [0, 2000, 8000] : []) {
+    await new Promise((done) => setTimeout(done, wait));
+    const shown = proven === proof ? await alertPictures(table, alert) : [];
+    if (proven !== proof) return;
+    if (shown.length > there) $("evidence").replaceChildren(...pictures(table, shown));
+    there = shown.length;
+  }
 }
 
 let acted = ""; // what the actions on the page are for

@@ -65,7 +65,7 @@ function changed(alert) {
 export const coupKept = (table, shoe, coup) => get(`/api/history/${[table, shoe, coup].map(encodeURIComponent).join("/")}`);
 const addressOf = (table, topic) => `/api/media/${encodeURIComponent(table)}/${topic.split("/").slice(-2).map(encodeURIComponent).join("/")}`;
 
-// The cards as they lay, the moment of the alert, the film around it; of a changed card, before and after.
+// Topic, words and time of the pictures of an alert: the cards as they lay, the moment, the film around it; of a changed card, before and after.
 export async function alertPictures(table, alert) {
   const kept = Number.isInteger(alert.coup) && alert.coup ? await coupKept(table, alert.shoe, alert.coup) : null;
   const cards = (kept?.pictures ?? []).filter((one) => !one.alert && one.kind === "still");
@@ -76,7 +76,7 @@ export async function alertPictures(table, alert) {
     const key = topic.includes("clip/") ? "desk.clip" : alert.code === "SWITCH" ? "picture.after" : "picture.moment";
     shown.push([topic, word(key), alert.raised_at]);
   }
-  return pictures(table, shown);
+  return shown;
 }
 
 // Figures of topics, each with its words and its time.

@@ -58,6 +58,7 @@ function offer(languages) {
   const menu = document.createElement("select");
   menu.id = "languages";
   menu.dataset.label = "languages";
+  menu.ariaLabel = "Language"; // until the words are there
   for (const [code, name] of Object.entries(languages)) menu.add(Object.assign(new Option(name, code), { lang: code }));
   menu.addEventListener("change", () => {
     const address = new URL(location.href);

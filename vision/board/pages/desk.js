@@ -175,12 +175,13 @@ function coupShown(table, alert) {
 
 let proven = ""; // what the pictures on the page are of
 
-// They come later, that of the coup perhaps after the alert; those of an alert that is no longer chosen, or has more by now, are not shown.
+// They come later, that of the coup perhaps after the alert, so they are asked for, ever more rarely, while the alert is open here; those of one that is
+// no longer chosen, or has more by now, are not shown.
 async function showPictures(proof, alert) {
   const { table } = chosen;
   proven = proof;
   let there = 0;
-  for (const wait of alert ? [0, 2000, 8000] : []) {
+  for (let wait = 0; alert; wait = Math.min(4 * wait + 2000, 30000)) {
     await new Promise((done) => setTimeout(done, wait));
     const shown = proven === proof ? await alertPictures(table, alert) : [];
     if (proven !== proof) return;

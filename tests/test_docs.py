@@ -1,10 +1,11 @@
 """What people can type, set and receive is documented, and the documents name what is there.
 
-The table of faults is made from the program: `python -m tests.test_docs` writes it.
+The faults and the rooms are drawn from the program: `python -m tests.test_docs` writes them.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import typing
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from tests import figures
-from tests.house.draw import PAGE, drawing, origins, written
+from tests.house import draw
+from tests.house.draw import PAGE, drawing, written
 from tests.house.graph import House
 from vision.commands import COMMANDS
 from vision.config.table import TableConfig
@@ -30,6 +32,16 @@ TOPICS = ("status", "shoe", "card", "coup/live", "coup/result", "roads", "alert"
           "cmd/{name}", "cmd/reply", "cmd/replay", "health", "evidence",
           "evidence/{id}", "clip/{id}", "anchor")  # fmt: skip
 
+# What makes faults, by its room and in one word for people; and what a module only asks about.
+MAKERS = {"game": "rules", "sight": "sight", "app": "machine"}
+TABLE_OF_FAULTS = "game/coup/fault_table"
+ASKED_ABOUT = {
+    "app/evidence": ("REVIEW",),
+    "game/coup/results": ("HELD_OVER",),
+    "game/fold/coup_commands": ("REVIEW", "RESTART_CONFIRM"),
+    "game/fold/shoe": ("EXPOSED_IN_SHOE",),
+}
+
 
 def documents() -> str:
     """Return the text of all documents that go to the people who run tables."""
@@ -39,17 +51,34 @@ def documents() -> str:
 def fault_rows() -> list[str]:
     """Return the table of faults, a row each."""
     rows = [
-        "| code | name | says | severity | to be put right | result waits |",
-        "|---|---|---|---|---|---|",
+        "| code | name | made by | says | severity | to be put right | result waits |",
+        "|---|---|---|---|---|---|---|",
     ]
     for kind in KINDS.values():
         severity = ", then ".join(kind.severities)
         deadline = ", then ".join(kind.deadlines)
         holds = "yes" if kind.holds else ""
-        rows.append(
-            f"| `{kind.code}` | {kind.title} | {kind.words} | {severity} | {deadline} | {holds} |"
-        )
+        made = " ".join(dict.fromkeys(_maker(name) for name in kind.made.split()))
+        cells = (f"`{kind.code}`", kind.title, made, kind.words, severity, deadline, holds)
+        rows.append(f"| {' | '.join(cells)} |")
     return rows
+
+
+def _maker(module: str) -> str:
+    """Return in one word, for people, what a module that makes faults belongs to."""
+    return "order" if module.endswith("commands") else MAKERS[module.split("/", maxsplit=1)[0]]
+
+
+def mentions(house: House) -> dict[str, set[str]]:
+    """Return which faults the modules of rules, sight and reader make, as their source shows."""
+    found: dict[str, set[str]] = {code: set() for code in KINDS}
+    for name, tree in house.trees.items():
+        module = name.removeprefix("vision.").replace(".", "/")
+        if module.split("/")[0] in MAKERS and module != TABLE_OF_FAULTS:
+            texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+            for code in texts.intersection(KINDS).difference(ASKED_ABOUT.get(module, ())):
+                found[str(code)].add(module)
+    return found
 
 
 def config_keys(
@@ -115,10 +144,17 @@ def test_every_schema_has_a_documented_topic() -> None:
     assert schemas <= named
 
 
-def test_every_fault_is_made_somewhere() -> None:
-    """A row of the table of faults without a module that finds, alleges or notices it is none."""
-    made = {code for codes in origins(House(ROOT)).values() for code in codes}
-    assert made == set(KINDS)
+def test_every_fault_is_made_where_its_row_says() -> None:
+    """The table of faults names the modules that find, allege or notice each, and no other."""
+    assert {code: set(kind.made.split()) for code, kind in KINDS.items()} == mentions(House(ROOT))
+
+
+def test_every_fault_enters_as_its_row_says() -> None:
+    """What following makes is alleged, or noticed between coups; a machine's is noticed."""
+    for kind in KINDS.values():
+        following = "sight/following/" in kind.made
+        assert (kind.alleged or kind.code == "EXPOSED_IN_SHOE") == following, kind.code
+        assert kind.noticed or not kind.made.startswith("app/"), kind.code
 
 
 def test_fault_table_is_that_of_the_program() -> None:
@@ -200,3 +236,4 @@ def test_pages_are_short_enough_to_be_read() -> None:
 
 if __name__ == "__main__":
     _write_faults()
+    draw.main(["--write"])

@@ -1,7 +1,7 @@
 """Draw the rooms of the program from the import graph, as `deploy/architecture.md` shows them.
 
 `python -m tests.house.draw` prints a Mermaid chart of the rooms, a table of them by floors, and a
-chart of what lies in the room with most folders, `sight/`, and where each fault is made; `--write`
+chart of what lies in the room with most folders, `sight/`, and what makes each fault; `--write`
 puts them between the markers of the page. Imports of the leaves, the modules at the root that every
 room may import, are left out; so is, in a chart, an arrow where a longer way leads to the same
 place.
@@ -19,14 +19,6 @@ from vision.game.coup.fault_table import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "deploy" / "architecture.md"
-# Where faults are made, but for the module of their table; and what a module only asks about.
-MAKERS = ("app", "game", "sight")
-TABLE_OF_FAULTS = "vision.game.coup.fault_table"
-ASKED_ABOUT = {
-    "vision.app.evidence": ("REVIEW",),
-    "vision.game.coup.results": ("HELD_OVER",),
-    "vision.game.fold.coup_commands": ("REVIEW", "RESTART_CONFIRM"),
-}
 BEGIN = "<!-- drawn by `python -m tests.house.draw --write` -->\n"
 OPENED = "vision.sight"  # the room whose inside is drawn too
 END = "<!-- end of the drawing -->\n"
@@ -38,28 +30,13 @@ WIDE, TALL, BOX = 150, 100, 36
 def drawing(house: House) -> str:
     """Return the charts and the table, in Markdown."""
     parts = [_chart(_without_leaves(house)), _table(house), f"In `{_short(OPENED)}/`:\n"]
-    return "\n".join([*parts, _chart(_inside(house, OPENED)), _origins(house)])
+    return "\n".join([*parts, _chart(_inside(house, OPENED)), _origins()])
 
 
-def origins(house: House) -> dict[str, list[str]]:
-    """Return which faults each module of rules, sight and reader makes: finds, alleges, notices."""
-    found: dict[str, list[str]] = {}
-    for name, tree in house.trees.items():
-        room = name.split(".")[1] if name.startswith("vision.") else ""
-        if room not in MAKERS or name == TABLE_OF_FAULTS:
-            continue
-        texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-        asked = ASKED_ABOUT.get(name, ())
-        if codes := [code for code in KINDS if code in texts and code not in asked]:
-            found[name] = codes
-    return found
-
-
-def _origins(house: House) -> str:
-    rows = [
-        f"| `{name.removeprefix('vision.').replace('.', '/')}.py` | {' '.join(codes)} |"
-        for name, codes in origins(house).items()
-    ]
+def _origins() -> str:
+    made = sorted({name for kind in KINDS.values() for name in kind.made.split()})
+    codes = {name: [c for c, kind in KINDS.items() if name in kind.made.split()] for name in made}
+    rows = [f"| `{name}.py` | {' '.join(codes[name])} |" for name in made]
     return "\n".join(["| module | makes the faults |", "|---|---|", *rows, ""])
 
 

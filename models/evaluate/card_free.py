@@ -93,8 +93,8 @@ def main() -> None:
     parser.add_argument("--detector", type=Path, help="another detector, for both")
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
-    reading = for_pictures(arguments.detector, threads=1)
-    table = open_models(arguments.detector, threads=1)
+    reading = for_pictures({"detector": arguments.detector}, threads=1)
+    table = open_models({"detector": arguments.detector}, threads=1)
     source = beside_cards(arguments.photographs) if arguments.photographs else pictures()
     found = count(itertools.islice(source, arguments.pictures), reading, table)
     for name, counts in found.items():

@@ -275,7 +275,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="keep the deck files and pictures in this folder")
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
-    models = open_models(None, arguments.classifier, threads=2)
+    models = open_models({"classifier": arguments.classifier}, threads=2)
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

@@ -136,7 +136,8 @@ def main() -> None:
     if min(arguments.stills, arguments.grid) < 1:
         parser.error("--stills and --grid: at least one")
     cv2.setNumThreads(1)
-    models = for_pictures(arguments.detector, arguments.classifier, threads=1)
+    paths = {"detector": arguments.detector, "classifier": arguments.classifier}
+    models = for_pictures(paths, threads=1)
     tally, seconds = Counter[str](), 0.0
     styles = list(OVERLAPS) if arguments.overlaps else [""]
     for style in styles:

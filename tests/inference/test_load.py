@@ -77,7 +77,7 @@ def test_load_of_a_truncated_model_is_refused(tmp_path: Path, keep: int) -> None
 def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:
     """A classifier in the detector's place is noticed before it runs."""
     with pytest.raises(ConfigurationError, match=r"\[models\] detector"):
-        open_models(packaged("classifier"), None, threads=1)
+        open_models({"detector": packaged("classifier")}, threads=1)
 
 
 def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:

@@ -83,7 +83,7 @@ def models_of(config: TableConfig) -> ModelSet:
     settings, deck = config.models, path_of(config.deck.path)
     cv2.setNumThreads(settings.threads)  # pictures too: waking others costs more than it saves
     return open_models(
-        **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
+        settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
     )
 
 

@@ -185,7 +185,7 @@ def enrol(args: argparse.Namespace) -> None:
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
     refuse_existing(out, pairs_path(out))
     runtime = Runtime(config.models.provider)
-    models = open_models(**config.models.paths(), threads=args.threads, runtime=runtime)
+    models = open_models(config.models.paths(), threads=args.threads, runtime=runtime)
     captured = (
         load_deck(args.refit).captured
         if args.refit

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
@@ -316,16 +316,15 @@ class ModelSet(CardModels):
 
 
 def open_models(
-    detector: Path | None = None,
-    classifier: Path | None = None,
-    corners: Path | None = None,
+    paths: Mapping[str, Path | None] = {},
     *,
     threads: int,
     deck: Path | None = None,
     runtime: Runtime = ON_PROCESSOR,
 ) -> ModelSet:
-    """Load the models (`None`: the packaged ones), and an enrolled deck if there is one.
+    """Load the models, and an enrolled deck if there is one.
 
+    `paths` has the `detector`, `corners` and `classifier` that are not the packaged ones.
     On the processor detector and corner finder are opened in 8 bits where that is possible, unless
     `runtime` says otherwise. The classifier is opened as it is given: an enrolled deck belongs to
     one file. ConfigurationError if a file is missing, damaged or not a model of that kind, or if
@@ -333,9 +332,10 @@ def open_models(
     """
     load = partial(_load, threads=threads, runtime=runtime)
     lighter = quick if runtime == ON_PROCESSOR else Path
-    finder = load(lighter(detector or packaged("detector")), "detector")
-    outliner = load(lighter(corners or packaged("corners")), "corners")
-    reader = load(classifier or packaged("classifier"), "classifier")
+    finder, outliner = (
+        load(lighter(paths.get(kind) or packaged(kind)), kind) for kind in ("detector", "corners")
+    )
+    reader = load(paths.get("classifier") or packaged("classifier"), "classifier")
     settings = finder.settings
     seen_by = Detector(
         finder,

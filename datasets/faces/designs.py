@@ -176,7 +176,8 @@ HELD_OUT = ("meridian", "tideway", "beacon")
 def random_design(rng: np.random.Generator, *, jumbo: bool = False) -> Design:
     """Return a design drawn at random: index, pips, courts, colours and proportions.
 
-    A jumbo one has indices of a quarter of the card; on some two to ten have one pip only.
+    A jumbo one has indices of a quarter of the card, on a third of them rank and suit side by side
+    over small pips; on some two to ten have one pip only.
     """
     height = float(rng.choice([rng.uniform(4.5, 7), rng.uniform(7, 12), rng.uniform(11, 18)]))
     if jumbo:
@@ -186,7 +187,10 @@ def random_design(rng: np.random.Generator, *, jumbo: bool = False) -> Design:
     widest = size[0] * (0.25 if jumbo else 0.19)
     index = (height, min(height * float(aspect), widest))
     suit = float(np.clip(height * rng.uniform(0.5, 0.85), 3.2, 16.0 if jumbo else 12.0))
-    beside = bool(rng.random() < 0.12)
+    beside = bool(rng.random() < (0.35 if jumbo else 0.12))
+    if jumbo and beside:
+        # Lower letters, as makers have them there: else no room is left for ten pips.
+        index = (0.68 * height, index[1])
     paper = _tint(rng)
     plain = Design(
         size=size,

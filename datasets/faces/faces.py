@@ -146,7 +146,9 @@ def _pips(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
     w, h = d.size
     right, bottom = index_span(d)
     if d.panel:
-        sheet.outline((right + 0.5, d.panel, w - right - 0.5, h - d.panel), ink, 0.3)
+        # Beside the index, or below one that is broad.
+        x, y = (0.25 * w, max(d.panel, bottom + 0.5)) if d.beside else (right + 0.5, d.panel)
+        sheet.outline((x, y, w - x, h - y), ink, 0.3)
     if rank == "A" or d.lone_pip:
         engraved = rank == "A" and suit == "s"
         size = d.spade_ace if engraved else d.ace

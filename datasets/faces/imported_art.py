@@ -24,6 +24,9 @@ SUFFIXES = (".svg", ".svgz", ".png", ".jpg", ".jpeg", ".webp")
 # Height of a card, mm; art gives only its proportions.
 CARD_HEIGHT_MM = 88.0
 _TRIM = 0.011  # of the width, off each side: the hairline printed round most drawn cards
+# What letters are drawn in whose own font is not installed: they are left out where it is not there
+# either. Packages of art ask for Arial, which is free nowhere; `install_art.sh` installs this one.
+_FONT = "DejaVu Sans"
 # No more than this share of the width is cut off, whatever is printed there.
 _TRIM_MOST = 0.03
 _RANK_WORDS = {
@@ -102,9 +105,9 @@ def _draw_svg(path: Path, *, height: int, width: int) -> Image:
         ) from error
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8")
-    try:  # dpi: without it lengths in pt come out as nothing
+    try:  # dpi: without it lengths in pt come out as nothing; resvg falls back to the serif font
         png = resvg_py.svg_to_bytes(
-            svg_string=text, dpi=96, width=width or None, height=height or None
+            svg_string=text, dpi=96, width=width or None, height=height or None, serif_family=_FONT
         )
     except ValueError as error:
         raise ConfigurationError(f"{path}: not an SVG that can be drawn ({error})") from error

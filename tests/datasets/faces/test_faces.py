@@ -123,6 +123,15 @@ def test_random_designs_repeat_with_the_seed_and_differ_without() -> None:
             assert face[66, 40, 3] == 255
 
 
+def test_jumbo_indices_side_by_side_leave_room_for_ten_pips() -> None:
+    """Rank and suit in one broad corner end above the pips; a third of the jumbo decks have it."""
+    decks = [random_design(np.random.default_rng([1, seed]), jumbo=True) for seed in range(60)]
+    beside = [design for design in decks if design.beside]
+    assert 0.2 < len(beside) / len(decks) < 0.5
+    for design in beside:
+        assert index_span(design)[1] < 0.3 * design.size[1]
+
+
 def test_foreign_faces_are_cards_in_shape_only() -> None:
     """Foreign faces have a card's shape and there are at least four jokers among them."""
     faces = foreign_faces(132)

@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 import pytest
 
-from datasets.faces import registry
+from datasets.faces import fonts, registry
 from datasets.faces.backs import CUT_COLORS
-from datasets.faces.imported_art import card_of_file, finish
+from datasets.faces.imported_art import card_of_file, draw, finish
 from datasets.faces.registry import back_names, cut_card, deck_names, load_back, load_deck
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
@@ -116,6 +116,17 @@ def test_art_folders_from_the_environment_must_exist(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SHOE_READER_ART", "/no/such/folder")
     with pytest.raises(ConfigurationError, match="SHOE_READER_ART: /no/such/folder"):
         registry.art_folders()
+
+
+def test_letters_in_a_font_that_is_not_installed_are_drawn(tmp_path: Path) -> None:
+    """A rank written as text is not left out for want of the font that its maker had."""
+    pytest.importorskip("resvg_py", reason="needs the train extra")
+    if not any(path.stem == "DejaVuSans" for path in fonts.index_fonts()):
+        pytest.skip("needs the fonts of datasets/install_art.sh")
+    path = tmp_path / "AS.svg"
+    text = '<text x="4" y="30" style="font-size:30px;font-family:No Such Font">A</text>'
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="60" height="90">{text}</svg>')
+    assert draw(path, height=90)[:, :, 3].max() > 200
 
 
 def test_finish_trims_a_printed_outline() -> None:

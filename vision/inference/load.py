@@ -28,7 +28,7 @@ from vision.game.cards import Card
 from vision.inference.deck_file import open_deck
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import RANKS, SUITS, CardModels, Classifier
-from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Infer, Kind, Tensor
+from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Infer, Kind, Model
 from vision.sight.detection.mouth import LABELS as MOUTH_LABELS
 from vision.sight.following.evidence import SymbolTable
 from vision.sight.geometry.plane import Image
@@ -89,30 +89,6 @@ _ONNX_ERRORS: tuple[type[Exception], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Model:
-    """A loaded network: `model(tensor)` runs it; `settings` is the card's `[settings]` table."""
-
-    name: str
-    sha256: str
-    settings: dict[str, float]
-    labels: tuple[str, ...]
-    session: ort.InferenceSession
-
-    def __call__(self, tensor: Tensor) -> Tensor:
-        """Run the network on one input tensor and return its first output."""
-        return self.run(tensor, self.outputs[0])[0]
-
-    def run(self, tensor: Tensor, *names: str) -> tuple[Tensor, ...]:
-        """Run the network on one input tensor and return the outputs named."""
-        return tuple(self.session.run(list(names), {self.session.get_inputs()[0].name: tensor}))
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the network's outputs."""
-        return tuple(output.name for output in self.session.get_outputs())
-
-
 def packaged(name: str) -> Path:
     """Return the path of a model of the program's own: one of `OUTPUT_NAMES`."""
     inside = Path(str(files("vision"))) / "models" / f"{name}.onnx"
@@ -165,7 +141,8 @@ def load_model(path: Path, *, threads: int, runtime: Runtime = ON_PROCESSOR) -> 
     settings = {k: float(v) for k, v in card.get("settings", {}).items()}
     labels = tuple(str(label) for label in card.get("labels", ()))
     session = _open(path, data, threads, runtime.provider)
-    return Model(path.stem, digest, settings, labels, session)
+    names = session.get_inputs()[0].name, session.get_outputs()[0].name
+    return Model(path.stem, digest, settings, labels, session.run, *names)
 
 
 def _read_card(path: Path) -> dict[str, Any]:

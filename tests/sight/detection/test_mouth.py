@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from vision.game.events import Slot
+from vision.sight.detection.detector import Tensor
 from vision.sight.detection.mouth import (
     LEAST_CARDS,
     Cells,
     KnownColours,
     MouthSight,
-    Tensor,
     changed_cells,
 )
 from vision.sight.geometry.plane import Homography, TableView

@@ -55,6 +55,27 @@ NOMINAL = ((UNIT - 0.5) / GROWTH + 0.5).astype(np.float32)
 FURTHEST = 0.25
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A loaded network: `model(tensor)` runs it and returns its first output.
+
+    `settings` is the card's `[settings]` table; `run` is the session's: the names of the outputs
+    that are wanted, and the tensor by the name of its input.
+    """
+
+    name: str
+    sha256: str
+    settings: dict[str, float]
+    labels: tuple[str, ...]
+    run: Callable[[list[str], dict[str, Tensor]], list[Tensor]]
+    input: str
+    output: str
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """Run the network on one input tensor."""
+        return self.run([self.output], {self.input: tensor})[0]
+
+
 class Kind(StrEnum):
     """What a detection shows; the order is the network's class order."""
 

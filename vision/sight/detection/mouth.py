@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.sight.detection.detector import Infer, Tensor
 from vision.sight.geometry.plane import Homography, Image, Overhead, Points, TableView
 
-Tensor = NDArray[np.float32]
-Infer = Callable[[Tensor], Tensor]
 Cells = NDArray[np.intp]
 
 # --- the patch ------------------------------------------------------------------------------------

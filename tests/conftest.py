@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Files whose tests take the longest, by `--durations=0`. They come first, so that at the end no
 # worker waits for the other; `make test` keeps the order (`--no-loadscope-reorder`).
@@ -17,7 +18,6 @@ LONGEST = (
     "acceptance/test_acceptance.py",
     "browser/test_desk.py",
     "house/test_trace.py",
-    "floor/reread/test_job.py",
     "browser/test_languages.py",
     "app/test_reader.py",
     "chaos/test_durability.py",
@@ -41,6 +41,9 @@ LONGEST = (
 )
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 HERE = Path(__file__).parent
+# How long a busy machine takes to make an example says nothing of the program.
+settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ours")
 # What a skip begins with that is for want of a tool; in CI (`CI=true`), where tools are installed,
 # it is a failure. What a machine cannot do, or has not beside the checkout, is skipped everywhere.
 NO_TOOL = ("needs ", "could not import ")

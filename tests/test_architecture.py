@@ -111,18 +111,7 @@ ROOMS = {
         ("av", "cv2", "jinja2", "numpy", "tomlkit"),
     ),
     "vision/floor": Room(
-        (*PURE_ROOMS, *OUTSIDE_ROOMS, "app"),
-        (
-            "av",
-            "cv2",
-            "jinja2",
-            "nats",
-            "numpy",
-            "paho",
-            "scipy",
-            "sqlalchemy",
-            "tomlkit",
-        ),
+        (*PURE_ROOMS, *OUTSIDE_ROOMS, "app"), ("nats", "scipy", "sqlalchemy", "tomlkit")
     ),
     "vision/simulator": Room(),
     "vision/commands": Room(ANY, ANY),
@@ -145,7 +134,7 @@ BARRED_IN_PURE_ROOMS = {
 MOST_DOUBLED_DEFAULTS = 0
 MOST_BARE_CONSTANTS = 0
 MOST_FLOORS = 7  # rooms: the longest chain of imports, as the house was built; fewer is better
-MOST_FILES, MOST_LINES_OF_ALL = 158, 39_889  # of `vision`: lowered as they fall, never raised
+MOST_FILES, MOST_LINES_OF_ALL = 157, 39_729  # of `vision`: lowered as they fall, never raised
 SLACK = 1.01  # of the lines: a comment must not fail a change; who adds says what is taken away
 MOST_LINES = 500  # of a module: more than one idea beyond that
 MOST_FUNCTION_LINES = 60  # docstring included

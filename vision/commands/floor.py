@@ -19,12 +19,12 @@ from vision.commands import Run, actions_of
 from vision.commands.printing.console import TextTable, add_trust, trust_of, unbroken
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import csv_text
+from vision.files import csv_text, write_whole
 from vision.floor.archive.database import ARCHIVE_HELP, open_named, prune
 from vision.floor.archive.logs import Folder, Following, verify
 from vision.floor.archive.questions import QUESTIONS, ask, asked_of
 from vision.floor.archive.writer import Writer
-from vision.floor.reread.again import read_all, recordings, summary, write_report
+from vision.floor.reread import read_all, recordings
 from vision.storage.log_reader import read_log
 
 # Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
@@ -197,11 +197,10 @@ def reread(args: argparse.Namespace) -> None:
     if args.workers < 1:
         raise ConfigurationError(f"--workers {args.workers}: give at least 1, a core each")
     found = read_all(recordings(args.recordings, args.table, args.evening), args.out, args.workers)
-    write_report(args.out, found)
-    for each in found:
-        print(summary(each))
-    print(args.out / "report.html")
-    unread = [each.recording.name for each in found if each.error]
+    words = "".join(f"{line}\n" for each in found for line in each.lines)
+    write_whole(args.out / "differences.txt", words.encode())
+    print(words, end="")
+    unread = [each.name for each in found if not each.is_read]
     if unread:
         raise OutsideError(
             f"not read: {', '.join(unread)}; what was read is kept: remove the cause above and "

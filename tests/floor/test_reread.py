@@ -9,12 +9,22 @@ from pathlib import Path
 import pytest
 
 from datasets.dealing.simulate import main as simulate
+from tests.table_log import overdraw, said, write_log
 from vision import cli
 from vision.config.table import load
-from vision.errors import ConfigurationError
-from vision.floor.reread.again import recordings, settings_text
+from vision.errors import ConfigurationError, OutsideError
+from vision.floor.reread import (
+    CoupRead,
+    differences,
+    evening_of,
+    load_evening,
+    recordings,
+    settings_text,
+)
+from vision.wire.messages import message_line
 
-EXAMPLE = Path(__file__).parents[3] / "deploy" / "table.example.toml"
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
+COUPS = [CoupRead(n, n, f"punto: Punto {rank}c") for n, rank in enumerate("A23456789", start=1)]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +44,7 @@ def whole(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def results(path: Path) -> list[object]:
+def results(path: Path) -> list[tuple[list[str], list[str], str]]:
     """Return cards and winner of each result in a messages file."""
     found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     told = [each["payload"] for each in found if each["topic"].endswith("/coup/result")]
@@ -53,14 +63,15 @@ def test_film_read_again_is_a_run_of_the_film(film: Path, whole: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_second_opinion_lists_what_differs_with_a_picture(
+def test_second_opinion_lists_what_differs(
     film: Path, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A card that was another one that evening is found; so is a film that cannot be read."""
     published = (whole / "deal" / "messages.jsonl").read_text("utf-8")
-    card = results(whole / "deal" / "messages.jsonl")[0][0][0]  # type: ignore[index]
+    card = results(whole / "deal" / "messages.jsonl")[0][0][0]
+    other = "9c" if card != "9c" else "8c"
     evening = tmp_path / "evening.jsonl"
-    evening.write_text(published.replace(f'"{card}"', '"9c"' if card != "9c" else '"8c"'), "utf-8")
+    evening.write_text(published.replace(f'"{card}"', f'"{other}"'), "utf-8")
     broken = tmp_path / "broken.mp4"
     broken.write_bytes(film.read_bytes()[:5000])
     words = ["--table", str(film.with_name("table.toml")), "--evening", str(evening)]
@@ -69,16 +80,15 @@ def test_second_opinion_lists_what_differs_with_a_picture(
     printed = capsys.readouterr()
     assert "broken: not read: broken.mp4" in printed.out
     assert "deal: 2 coups" in printed.out
+    assert "not so now: 1 of 2 then; new: 1" in printed.out
     assert "not read: broken" in printed.err
     assert not (whole / "broken").exists()
-    report = json.loads((whole / "report.json").read_text("utf-8"))
-    (difference, *_) = report["recordings"][0]["differences"]
-    assert difference["kind"] == "other cards"
-    assert card in difference["now"]["punto"]
-    assert (whole / difference["picture"]).read_bytes()[:2] == b"\xff\xd8"
-    page = (whole / "report.html").read_text("utf-8")
-    assert f'src="{difference["picture"]}"' in page
-    assert "other cards" in page
+    text = (whole / "differences.txt").read_text("utf-8")
+    assert text in printed.out
+    then, now = (line for line in text.splitlines() if "coup 1" in line)
+    assert (then[:4], now[:4]) == ("  - ", "  + ")
+    assert f"Punto {other}" in then
+    assert f"Punto {card}" in now
 
 
 def test_recording_that_was_read_is_not_read_again(film: Path, whole: Path, tmp_path: Path) -> None:
@@ -135,3 +145,47 @@ def test_folder_of_something_else_is_refused(film: Path, tmp_path: Path) -> None
     (tmp_path / "mine.txt").write_text("mine", "utf-8")
     assert cli.main(["floor", "reread", str(film), "--out", str(tmp_path)]) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+# --- two readings ---------------------------------------------------------------------------------
+
+
+def test_equal_readings_have_no_difference() -> None:
+    """Nothing is said where both agree; time and number of a coup are no difference."""
+    later = [coup._replace(at=coup.at + 5, number=coup.number + 1) for coup in COUPS]
+    assert differences(COUPS, later) == []
+
+
+def test_difference_has_both_readings() -> None:
+    """What stood there that evening comes before what is read now."""
+    then = [*COUPS[:4], COUPS[4]._replace(words="banco: Banco Kc"), *COUPS[5:]]
+    assert differences(then, COUPS) == [("-", then[4]), ("+", COUPS[4])]
+
+
+def test_missed_coup_spoils_none_after_it() -> None:
+    """A coup that one reading has not is alone; all others have their partners."""
+    assert differences(COUPS, [*COUPS[:3], *COUPS[4:]]) == [("-", COUPS[3])]
+    assert differences(COUPS[1:], COUPS) == [("+", COUPS[0])]
+
+
+def test_evening_of_a_log_is_that_of_its_messages(tmp_path: Path) -> None:
+    """Log and messages file say the same; of a coup counts its last revision, with its author."""
+    events = overdraw().events
+    write_log(tmp_path / "t.sqlite", events)
+    text = "".join(f"{message_line(message)}\n" for message in said(events))
+    (tmp_path / "t.jsonl").write_text(text, "utf-8")
+    evening = load_evening(tmp_path / "t.jsonl")
+    assert load_evening(tmp_path / "t.sqlite") == evening == evening_of(text.splitlines())
+    first, second = evening.coups
+    assert (first.number, second.number) == (1, 2)
+    assert first.words.startswith("punto: Punto ")
+    assert second.words.endswith(", corrected by Ann")
+
+
+def test_evening_that_is_none_is_refused(tmp_path: Path) -> None:
+    """A file of something else is said by name."""
+    (tmp_path / "x.jsonl").write_text(
+        '{"topic": "a/coup/result", "payload": {"coup": 1}}\n', "utf-8"
+    )
+    with pytest.raises(OutsideError, match=r"x\.jsonl: not a log"):
+        load_evening(tmp_path / "x.jsonl")

@@ -1,1 +1,0 @@
-"""Reading recordings again, and comparing the coups with those published then."""

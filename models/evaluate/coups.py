@@ -28,7 +28,7 @@ from datasets.dealing.exits import Exits, compare_exits, cut_seen
 from datasets.dealing.manners import BURNS, SQUEEZES
 from datasets.dealing.style import COUNT, Manner
 from datasets.faces.registry import deck_names
-from models.evaluate.dealing_films import Alarms
+from models.evaluate.dealing_films import Alarms, raises
 from vision.game.coup.fault_table import OPENLY_UNSURE
 
 DEALING = ("face-up", "face-down", "punto-first")
@@ -127,7 +127,7 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
         payload = message["payload"]
         if message["topic"].endswith("/coup/result"):
             published.setdefault(payload["coup"], []).append(payload)
-        elif message["topic"].endswith("/alert"):
+        elif raises(message):
             alerts.setdefault(payload["coup"], set()).add(payload["code"])
     shown: defaultdict[int, set[str]] = defaultdict(set)
     for fault in truth["faults"]:

@@ -174,7 +174,7 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
         payload = message["payload"]
         if message["topic"].endswith("/coup/result"):
             results[payload["coup"]] = payload
-        elif message["topic"].endswith("/alert") and payload["severity"] != "info":
+        elif raises(message) and payload["severity"] != "info":
             alerts.setdefault(payload["coup"], set()).add(payload["code"])
         elif message["topic"].endswith("/shoe") and payload["cut_card_seen"] and cut_in is None:
             cut_in = payload["coups"]
@@ -194,6 +194,16 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
                     f"alerts {sorted(codes)}"
                 )
     tally.alarms.count(messages, faulty, truth["video"]["duration"])
+
+
+def raises(message: Json) -> bool:
+    """Whether a message raises an alert, or makes one graver, that is no reminder for the dealer.
+
+    Such a reminder, that a card is due, accuses nobody: it is an alert for others too once the
+    hands are cleared or the next coup has begun.
+    """
+    alert = message["payload"]
+    return "/alert" in message["topic"] and bool(alert) and alert.get("audience") != ["dealer"]
 
 
 def cut_first(truth: Json, dealt: Json) -> bool:

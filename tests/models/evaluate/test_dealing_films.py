@@ -61,6 +61,21 @@ def test_counts_of_a_film() -> None:
     assert (tally.alleged, tally.clean) == (1, 2)
 
 
+def test_reminder_for_the_dealer_alone_alleges_nothing() -> None:
+    """A card that is due accuses nobody while the dealer pauses; once the hands go it does."""
+    dealt_twice = [result(1, "9c 2s", "5h 4d"), result(2, "Kd 8h", "3c Js")]
+    reminder = alert(1, "UNDER_B3")
+    reminder["payload"] |= {"severity": "advisory", "audience": ["dealer"]}
+    graver = {
+        "topic": "t/alert/a1",
+        "payload": {**alert(1, "UNDER_B3")["payload"], "id": "a1", "text": ""},
+    }
+    for said, alleged in (([reminder], 0), ([reminder, graver], 1)):
+        tally = Tally()
+        compare(TRUTH, [*dealt_twice, *said], tally, "film")
+        assert tally.alleged == alleged
+
+
 def test_cut_card_counts_where_the_shoe_says_that_it_came() -> None:
     """No alert goes with the cut card: the state of the shoe tells of it, in one coup only."""
     cut = {"coups": [dealt(1, "9c 2s", "5h 4d"), dealt(2, "Kd 8h", "3c Js", fault="CUT_CARD")],

@@ -16,6 +16,7 @@ from vision.sight.following.cards import (
     SLOTS,
     UNSEEN,
     Cards,
+    CoupCard,
     Place,
 )
 from vision.sight.following.decisions import OUT, PLACED, Account, Allegations, Restart
@@ -100,6 +101,16 @@ def test_coup_is_open_while_layout_or_departure_is(
     found = account()
     found.odds, found.unseen, found.p, found.seen = odds, unseen, p, seen
     assert found.is_open(LEAST) is is_open
+
+
+@pytest.mark.parametrize(
+    ("other", "under_way"),
+    [(CARDS[HAND, BACK, None], True), (CARDS[SLOTS[4], BACK, None], False), (None, False)],
+)
+def test_what_a_hand_may_hold_is_no_doubt_yet(other: CoupCard | None, *, under_way: bool) -> None:
+    """A card that may be under way will show where it lies; one that may lie there is a doubt."""
+    more = state(*LAY, *(() if other is None else (other,)))
+    assert account({state(*LAY): 0.93, more: 0.07}).under_way is under_way
 
 
 # --- what is published ----------------------------------------------------------------------------

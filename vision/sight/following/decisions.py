@@ -61,7 +61,8 @@ class Account:
     of the likeliest `layout`. `odds` has for each departure how many times likelier the worlds with
     it are than those without, where each card was seen to lie; `unseen` is how many times likelier
     than all others those are in which one was not. `blind`: a part of the coup was not seen;
-    `seen`: each card of the likeliest state that was laid was seen to lie. `alleged` is what sight
+    `seen`: each card of the likeliest state that was laid was seen to lie. `under_way`: in what
+    else is likely a card is in a hand still, and will show where it lies. `alleged` is what sight
     alone alleges, `doubt` in words what it doubts; it is open how the coup lies since `open_since`.
     """
 
@@ -78,6 +79,7 @@ class Account:
     blind: bool = False
     likeliest: tuple[tuple[State, float], ...] = ()
     seen: bool = True
+    under_way: bool = False
     burning: bool = False
     published: CoupSeen | None = None
     open_since: int | None = None
@@ -146,6 +148,9 @@ class Account:
         self.layout = max(layouts, key=lambda key: layouts[key])
         total = sum(layouts.values())
         self.p = layouts[self.layout] / total
+        others = ((s, p) for s, p in states.items() if s.layout != self.layout)
+        lies = sum(p for s, p in others if all(card.place is not HAND for card in s.cards))
+        self.under_way = self.p <= PLACED and lies <= (1 - PLACED) * total
         burning = sum(p for state, p in states.items() if state.burning) / total
         if not 1 - PLACED <= burning <= PLACED:
             self.burning = burning > PLACED

@@ -391,7 +391,8 @@ class Follower:
     def _doubt(self, at: int, account: Account, *, decided: bool) -> None:
         """Set the words of a doubt about the reader: what was not seen, or stays open."""
         is_open = account.is_open(self._odds)
-        if not is_open or any(card.place is HAND for card in account.cards):
+        on_way = account.under_way or any(card.place is HAND for card in account.cards)
+        if not is_open or on_way:
             account.open_since = None
         elif account.open_since is None:
             account.open_since = at

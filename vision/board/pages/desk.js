@@ -185,7 +185,9 @@ async function showPictures(proof, alert) {
     await new Promise((done) => setTimeout(done, wait));
     const shown = proven === proof ? await alertPictures(table, alert) : [];
     if (proven !== proof) return;
+    const figures = [...$("evidence").children];
     if (shown.length > there) $("evidence").replaceChildren(...pictures(table, shown));
+    else if (shown.length === figures.length) figures.forEach((one, i) => { if (one.querySelector(".empty")) one.replaceWith(...pictures(table, [shown[i]])); }); // it was not there when it was asked for
     there = shown.length;
   }
 }

@@ -288,3 +288,43 @@ def test_report_on_an_unsigned_log_says_so_first_and_in_its_exit_code(
     out = capsys.readouterr().out
     assert out.startswith("planned: fewer than 90% of results wrong, in all coups")
     assert "NOT" not in out
+
+
+def test_two_texts_under_one_revision_are_both_in_the_report_and_the_first_counts(
+    shoe: tuple[Path, dict[str, Answer], Answer],
+) -> None:
+    """Two pages that were open at once while the table was away cannot hide an answer."""
+    folder, truth, error = shoe
+    first, second = (f"#1 {answer_text(answer)}" for answer in (truth[ERROR], error))
+    for detail in (first, second):
+        give(folder, facts(folder, FIRST, Fact.COUP_KEYED, ERROR, detail))
+    report = reported(folder)
+    (changed,) = report["people"]["changed"]
+    assert [changed[name] for name in ("coup", "by", "counts")] == [ERROR, FIRST, False]
+    assert [f"#1 {changed[name]}" for name in ("from", "to")] == [first, second]
+    (coup,) = [coup for coup in report["coups"] if coup["coup"] == ERROR]
+    assert [f"#1 {person['answer']}" for person in coup["people"]] == [first]
+    assert changed["to"] in report["page"]
+
+
+def test_answer_of_somebody_who_had_looked_at_a_desk_is_marked(
+    shoe: tuple[Path, dict[str, Answer], Answer],
+) -> None:
+    """The report names who looked at evidence of a coup at a desk before they keyed that coup."""
+    folder, truth, _ = shoe
+    book = LogBook(folder / "table.sqlite")
+    book.renew()
+    piece = book.pieces["s1/1"][0].id
+    give(folder, facts(folder, FIRST, Fact.PICTURE_SEEN, f"evidence/{piece}", ""))
+    for by, coup in ((FIRST, "s1/1"), (FOURTH, "s1/1"), (FIRST, "s1/2")):
+        give(folder, facts(folder, by, Fact.COUP_KEYED, coup, f"#1 {answer_text(truth[coup])}"))
+    give(folder, facts(folder, FOURTH, Fact.PICTURE_SEEN, f"evidence/{piece}", ""))
+    report = reported(folder)
+    looked = [
+        (person["by"], coup["coup"])
+        for coup in report["coups"]
+        for person in coup["people"]
+        if person["looked_up"]
+    ]
+    assert looked == [(FIRST, "s1/1")]
+    assert f"{FIRST} had looked at evidence of coup s1/1" in report["page"]

@@ -30,9 +30,9 @@ from vision.storage.log_reader import (
     Rows,
     checkpoints,
     new_fold,
-    oldest_unsent,
     read_log,
     read_table,
+    unsent_messages,
 )
 from vision.wire.session import TableSession
 
@@ -120,7 +120,7 @@ def _folded_from(
 
     `rows` are the unsent messages, which are held against it.
     """
-    unsent = NEWEST if rows is None else oldest_unsent(path)
+    unsent = NEWEST if rows is None else min(unsent_messages(path), default=NEWEST)
     marks = checkpoints(path, NEWEST if signed is None else signed.number)
     begin = next((mark for mark in marks if mark.seq < unsent), WHOLE)
     fold = new_fold(header)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from itertools import chain, count, groupby, takewhile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -39,7 +39,7 @@ from vision.storage.log_reader import (
     Taken,
     checkpoints,
     is_table,
-    opened,
+    part_from,
     read_log,
     read_part,
 )
@@ -63,27 +63,19 @@ class Part:
         return ", ".join([*shoe, *coup, *seq])
 
 
-@dataclass(slots=True)
-class _Stretch:
-    """Records from `first` to `last`; `previous` is the hash before."""
-
-    first: int
-    last: int
-    previous: str
-
-
 class Selection:
     """Finds the records of a part among all records of a log, taken one after another.
 
     What a record came to counts, because it says little of the shoe and coup that it concerns.
     """
 
-    def __init__(self, part: Part, first: int = 0, previous: str = GENESIS) -> None:
-        """Begin with record 0, then record `first`; `previous` is the hash before that."""
+    def __init__(self, part: Part, begin: CheckpointMark = WHOLE) -> None:
+        """Begin with record 0, then with that of `begin`."""
         self._part = part
-        self._begin = first - 1, previous
+        self._begin = begin.number - 1, begin.before
         self._session: TableSession | None = None
-        self._found: dict[str, _Stretch] = {}  # by shoe, in the order in which they were found
+        # First and last record and the hash before them, by shoe, in the order found.
+        self._found: dict[str, tuple[int, int, str]] = {}
         self._anchors: list[int] = []
         self._gaps: list[int] = []
         self._last = -1, GENESIS  # number and hash of the record taken last
@@ -96,8 +88,8 @@ class Selection:
             self._gaps.append(record.number)
         self._session = taken.after
         for shoe in _shoes_of(taken, self._part):
-            stretch = self._found.setdefault(shoe, _Stretch(record.number, record.number, previous))
-            stretch.last = record.number
+            first, _, before = self._found.get(shoe, (record.number, 0, previous))
+            self._found[shoe] = first, record.number, before
         if taken.content.get("event", {}).get("is") == Anchored.__name__:
             self._anchors.append(record.number)
         self._last = max((record.number, record.hash), self._begin)
@@ -119,7 +111,7 @@ class Selection:
         of_it = [
             stored.alert for stored in table.earlier_alerts if stored.alert.shoe in self._found
         ]
-        last = max(stretch.last for stretch in self._found.values())
+        last = max(last for _, last, _ in self._found.values())
         signed = not self._anchors or self._anchors[-1] > last
         return table.shoe.name not in self._found and not of_it and signed
 
@@ -134,11 +126,11 @@ class Selection:
             raise ConfigurationError(
                 f"{log} has no {part}; shoe-reader replay {log} shows what it has"
             )
-        found = self._found[list(self._found)[-1]]
-        last = next((anchor for anchor in self._anchors if anchor > found.last), found.last)
-        if any(found.first < gap <= last for gap in self._gaps):
+        first, last, previous = self._found[list(self._found)[-1]]
+        last = next((anchor for anchor in self._anchors if anchor > last), last)
+        if any(first < gap <= last for gap in self._gaps):
             raise ConfigurationError(f"{log}: part of {part} has been pruned; ask for a later part")
-        return found.first, last, found.previous
+        return first, last, previous
 
 
 def _shoes_of(taken: Taken, part: Part) -> set[str]:
@@ -225,10 +217,9 @@ def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
 
 def _searched(sources: Sources, part: Part, begin: CheckpointMark) -> Selection:
     """Look for the part from a checkpoint on, verifying as far as that takes."""
-    first, previous = begin.number, begin.before
-    auditor = Auditor(sources.trust, first=first, previous=previous)
-    selection = Selection(part, first, previous)
-    for record, content in opened(read_part(sources.log, first), first, previous):
+    auditor = Auditor(sources.trust, begin)
+    selection = Selection(part, begin)
+    for record, content in part_from(sources.log, begin):
         selection.take(auditor.take(record, content))
         if selection.is_whole:
             break
@@ -264,7 +255,8 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
     (folder / ANCHORS).write_text("".join(anchors), "utf-8")
     for key in sources.trust.keys:
         (folder / f"{fingerprint(key)}.pub").write_bytes(public_pem(key))
-    found = audit(_records(folder / RECORDS), sources.trust, first=first, previous=previous)
+    begin = CheckpointMark(first, previous)
+    found = audit(_records(folder / RECORDS), sources.trust, begin)
     for stored in found.stored:
         place = sources.evidence / file_name(stored)
         if place.is_file():
@@ -280,7 +272,7 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
 
 
 def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
-    digests = evidence_digests(folder / EVIDENCE)
+    files = {name: _digest(folder / name) for name in sorted(_names(folder))}
     return {
         "format": FORMAT,
         "program": f"shoe-reader {VERSION}",
@@ -293,8 +285,8 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
         "hash": found.last.hash,
         "signed_up_to": None if found.signed is None else found.signed.number,
         "key": None if found.signed is None else found.signed.key,
-        "evidence": evidence_words(found.stored, digests),
-        "files": {name: _digest(folder / name) for name in sorted(_names(folder))},
+        "evidence": evidence_words(found.stored, _pieces(files)),
+        "files": files,
     }
 
 
@@ -315,10 +307,10 @@ def audit_archive(path: Path, trust: Trust) -> tuple[Found, str]:
     names = _names(path)
     root: Traversable = path if path.is_dir() else zipfile.Path(path)
     receipt = _read_receipt(root, path)
-    _compare_files(root, names, receipt)
-    first, previous = int(str(receipt["first"])), str(receipt["before"])
-    found = audit(_records(root / RECORDS), trust, first=first, previous=previous)
-    evidence = evidence_words(found.stored, evidence_digests(root / EVIDENCE))
+    files = _compare_files(root, names, receipt)
+    begin = CheckpointMark(int(str(receipt["first"])), str(receipt["before"]))
+    found = audit(_records(root / RECORDS), trust, begin)
+    evidence = evidence_words(found.stored, _pieces(files))
     _compare_facts(found, evidence, receipt, trust)
     return found, f"{evidence}\n{_signature_words(receipt, trust)}"
 
@@ -335,8 +327,10 @@ def _names(path: Path) -> list[str]:
     return names
 
 
-def _compare_files(root: Traversable, names: list[str], receipt: dict[str, object]) -> None:
-    """Hold the files against the receipt: none more, none less, none changed."""
+def _compare_files(
+    root: Traversable, names: list[str], receipt: dict[str, object]
+) -> dict[str, str]:
+    """Hold the files against the receipt: none more, none less, none changed; return their sums."""
     listed = receipt.get("files")
     if not isinstance(listed, dict):
         raise OutsideError(f"{RECEIPT} lists no files: it was changed")
@@ -347,10 +341,11 @@ def _compare_files(root: Traversable, names: list[str], receipt: dict[str, objec
     if gone:
         raise OutsideError(f"{gone[0]} was removed: the receipt lists it")
     for name, digest in sorted(listed.items()):
-        if PurePosixPath(name).name == RECORDS:
+        if name == RECORDS:
             continue  # the chain says at which record it was changed
         if hashlib.sha256(_read(root.joinpath(name))).hexdigest() != digest:
             raise OutsideError(f"{name} does not match the receipt")
+    return listed
 
 
 def _compare_facts(found: Found, evidence: str, receipt: dict[str, object], trust: Trust) -> None:
@@ -424,16 +419,10 @@ def digests_of(folder: Path, stored: Iterable[EvidenceKept]) -> dict[str, str]:
     return {name: _digest(folder / name) for name in names if (folder / name).is_file()}
 
 
-def evidence_digests(folder: Traversable) -> dict[str, str]:
-    """Return the SHA-256 of every file of evidence, under its name with its day."""
-    if not folder.is_dir():
-        return {}
-    return {
-        f"{day.name}/{file.name}": hashlib.sha256(_read(file)).hexdigest()
-        for day in folder.iterdir()
-        if day.is_dir()
-        for file in day.iterdir()
-    }
+def _pieces(files: Mapping[str, str]) -> dict[str, str]:
+    """Return the SHA-256 of those files of an export that are evidence, by day and name."""
+    begin = f"{EVIDENCE}/"
+    return {name.removeprefix(begin): files[name] for name in files if name.startswith(begin)}
 
 
 def evidence_words(

@@ -7,9 +7,9 @@ that names the first bad record.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -21,10 +21,9 @@ from vision.record.chain import BrokenChainError, of_record
 from vision.record.codec import Record, event_from_json
 from vision.record.facts import OF_THE_READER, Anchored, EvidenceKept, Fact, LogBegun, Recorded
 from vision.storage.anchors import RingKey, fingerprint, is_signed
-from vision.storage.log_reader import Rows, Taken, Walk, opened
-from vision.storage.retention import LogLimits
+from vision.storage.log_reader import WHOLE, CheckpointMark, Taken, Walk, opened
+from vision.storage.retention import LogLimits, Went
 from vision.wire.messages import iso
-from vision.wire.session import TableSession
 
 NAMED = 20  # records that a line names; more would hide what else is wrong
 PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun))
@@ -53,18 +52,15 @@ class Trust:
 class Found:
     """What an audit has found so far.
 
-    `signed` is the last good anchor, `unproved` counts those whose key was not given.
-    `unsigned` is the first later record of a kind that is signed as it is written. `gaps` are what
-    was pruned (first and last record), and `unsealed` the records of prunings that nobody signed at
-    once: the log was not signed then.
-    `signers` are the keys that signed, in their order, `lapsed` counts signatures of keys that did
-    not count then: before their time, after it, or revoked.
-    `begun` names the log that this one goes on from, if any.
-    `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
-    that counted then, `orders_unproved` those of a time at which the log does not name the keys,
-    `unordered` the records of those of them that say what a desk reported, without its order.
-    `adopted` are records that say which (first, last) were taken over, though nobody signed them.
-    `stored` is the evidence that the log names, `deleted` the files of it that it says went.
+    `signed` is the last good anchor, `unproved` counts those whose key was not given, `unsigned` is
+    the first later record of a kind that is signed as it is written. `gaps` are what was pruned,
+    `unsealed` the records of prunings that nobody signed at once. `signers` are the keys that
+    signed, in their order, `lapsed` counts signatures of keys that did not count then. `begun`
+    names the log that this one goes on from. `gone` counts anchors kept elsewhere that lie in a
+    gap, `orders` those that were verified, `orders_unproved` those of a time at which the log does
+    not name the keys, `unordered` the records of a desk's facts without an order. `adopted` are
+    records that say which (first, last) were taken over, though nobody signed them. `stored` is the
+    evidence that the log names, `deleted` the files of it that it says were deleted.
     """
 
     site: str
@@ -97,18 +93,15 @@ class Found:
 def audit(
     records: Iterable[Record],
     trust: Trust,
-    *,
-    first: int = 0,
-    previous: str = "",
-    rows: Rows | None = None,
+    begin: CheckpointMark = WHOLE,
+    walk: Walk | None = None,
 ) -> Found:
-    """Verify a log, or the part of one from record `first` on, after record 0.
+    """Verify a log, or record 0 and the part of one from `begin` on.
 
-    `previous` is the hash of the record before the part; `rows` are the messages beside it.
     BrokenChainError or OutsideError.
     """
-    auditor = Auditor(trust, first=first, previous=previous, rows=rows)
-    for record, content in opened(records, first, previous):
+    auditor = Auditor(trust, begin, walk)
+    for record, content in opened(records, begin):
         auditor.take(record, content)
     return auditor.found()
 
@@ -117,17 +110,22 @@ class Auditor:
     """Holds records whose chain is verified, one after another, against what is trusted."""
 
     def __init__(
-        self, trust: Trust, *, first: int = 0, previous: str = "", rows: Rows | None = None
+        self, trust: Trust, begin: CheckpointMark = WHOLE, walk: Walk | None = None
     ) -> None:
-        """Begin with record 0, then record `first`; `previous` is the hash before that."""
+        """Begin with record 0, then with that of `begin`; `walk` folds the records, if given."""
         self._trust = trust
-        self._first = first
-        self._before = previous
-        self._rows = rows
-        self._session: TableSession | None = None
-        self.walk = Walk(first)
+        self._first, self._before = begin.number, begin.before
+        self._walk = walk or Walk(begin.number)
         self._found: Found | None = None
-        self._wanted = {anchor.number for _, _, anchor in trust.anchors}
+        # Those kept elsewhere that are worth anything; without a key, each is taken at its word. A
+        # line that is not signed was put in by anybody, and proves nothing against the log.
+        self._elsewhere = [
+            anchor
+            for site, table, anchor in trust.anchors
+            if (not trust.keys or any(is_signed(anchor, site, table, key) for key in trust.keys))
+            and trust.counts(anchor)
+        ]
+        self._wanted = {anchor.number for anchor in self._elsewhere}
         self._hashes: dict[int, str] = {}  # of the records that an anchor kept elsewhere names
         self._anchored: set[int] = set()  # those of them that an anchor in the log signs
         self._pruning: int | None = None  # the record of a pruning that is not yet signed
@@ -145,13 +143,13 @@ class Auditor:
             return self._take(record, content)
 
     def _take(self, record: Record, content: Mapping[str, Any]) -> Taken:
-        taken = self.walk.take(record, content)
+        taken = self._walk.take(record, content)
         found = self._found
         if found is None:
             site, table = str(content["log"].get("site")), str(content["log"].get("table"))
             self._found = Found(site, table, record.hash, record, self._first)
             self._hashes[0] = record.hash
-            self._before = self._before or record.hash
+            self._before = self._before if self._first else record.hash
             return taken
         if record.number in self._wanted:
             self._hashes[record.number] = record.hash
@@ -161,9 +159,6 @@ class Auditor:
         if isinstance(content.get("event"), dict):
             self._take_event(found, record, content["event"])
         _take_order(found, taken)
-        self._session = taken.after
-        if self._rows is not None and taken.after is not None:
-            self._rows.take(content, taken.after, taken.messages)
         found.last, self._before = record, record.hash
         return taken
 
@@ -201,11 +196,11 @@ class Auditor:
             self._pruning = self._lapsed  # nobody but a key that does not count vouches for it
         if self._pruning is not None:
             self._doubt_pruning(self._found, self._pruning)
+        anchors = [each for each in self._elsewhere if each.log == self._found.log_id]
         for number, went in self._went:
-            self._date(number, went)
-        self._compare(self._found)
-        if self._rows is not None and self._session is not None:
-            self._rows.end(self._session)
+            self._date(number, went, anchors)
+        self._compare(self._found, anchors)
+        self._walk.end()
         return self._found
 
     def _doubt_pruning(self, found: Found, number: int) -> None:
@@ -230,7 +225,7 @@ class Auditor:
             stored = json.loads(event["detail"])
             found.adopted.append((record.number, int(stored["first"]), int(stored["last"])))
         if event.get("kind") == Fact.EVIDENCE_DELETED:
-            found.deleted |= _names_of(event, record.number)
+            found.deleted |= {str(name) for name in json.loads(event["detail"])}
         if event.get("is") not in PROOFS:
             return
         proof = event_from_json(event)
@@ -272,14 +267,10 @@ class Auditor:
         if anchor.why == "prune" and anchor.number == self._pruning:
             self._pruning = None
 
-    def _date(self, number: int, went: Went) -> None:
+    def _date(self, number: int, went: Went, anchors: Sequence[Anchored]) -> None:
         """Hold the time of what went against what was signed of it, and the checkpoint behind."""
         moments = [(n, at) for n, at in self._checkpoints.items() if n == went.last + 1]
-        for site, table, anchor in self._trust.anchors:
-            if went.first <= anchor.number <= went.last and _counts(
-                anchor, site, table, self._trust
-            ):
-                moments.append((anchor.number, anchor.at))
+        moments += [(a.number, a.at) for a in anchors if went.first <= a.number <= went.last]
         for record, at in moments:
             if at > went.until:
                 raise OutsideError(
@@ -288,15 +279,9 @@ class Auditor:
                     "before their time; keep the log, and compare it with a backup"
                 )
 
-    def _compare(self, found: Found) -> None:
+    def _compare(self, found: Found, anchors: Sequence[Anchored]) -> None:
         """Hold the log against the anchors kept elsewhere."""
-        trust = self._trust
-        anchors = [
-            anchor
-            for site, table, anchor in trust.anchors
-            if anchor.log == found.log_id and _counts(anchor, site, table, trust)
-        ]
-        if trust.anchors and not anchors:
+        if self._trust.anchors and not anchors:
             raise OutsideError(
                 "the file of anchors holds none of this log: its first record was changed, the "
                 "log is another, or --anchors or --public-key is"
@@ -323,20 +308,8 @@ class Auditor:
                     "it with a backup"
                 )
             found.elsewhere += 1
-            if trust.keys and (found.signed is None or found.signed.number < anchor.number):
+            if self._trust.keys and (found.signed is None or found.signed.number < anchor.number):
                 found.signed = anchor
-
-
-class Went(NamedTuple):
-    """What a record says of those that were pruned: from `since` to `until` (Unix ms), and why."""
-
-    first: int
-    last: int
-    since: int
-    until: int
-    why: str
-    keep_days: float
-    max_mb: float = 0.0
 
 
 def _refuse_early(number: int, went: Went, now: int, gaps: Iterable[tuple[int, int]]) -> None:
@@ -381,16 +354,6 @@ def _stretch(found: Found, number: int) -> str:
     return f"the first bad record lies in {since} to {number}"
 
 
-def _counts(anchor: Anchored, site: str, table: str, trust: Trust) -> bool:
-    """Whether an anchor from elsewhere is worth anything; without a key, each is taken at its word.
-
-    A line that is not signed was put in by anybody, and proves nothing against the log.
-    """
-    keys = trust.keys
-    signed = not keys or any(is_signed(anchor, site, table, key) for key in keys)
-    return signed and trust.counts(anchor)
-
-
 def demand_signature(found: Found) -> None:
     """Refuse a log that is held against a public key and is not signed, or no longer."""
     if found.signed is None:
@@ -405,12 +368,6 @@ def demand_signature(found: Found) -> None:
             f"the log was up to record {found.signed.number}: it was inserted, or signatures were "
             "removed; compare with the anchors kept elsewhere (--anchors)"
         )
-
-
-def _names_of(event: Mapping[str, Any], number: int) -> set[str]:
-    """Return the files that a fact says were deleted."""
-    with of_record(number):
-        return {str(name) for name in json.loads(event["detail"])}
 
 
 def words(found: Found, trust: Trust) -> Iterator[str]:

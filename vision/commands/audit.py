@@ -25,12 +25,7 @@ from vision.audit.verify import (
 from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of, unbroken
 from vision.errors import ConfigurationError, OutsideError
 from vision.storage.evidence import folder_of
-from vision.storage.log_reader import (
-    Rows,
-    is_table,
-    read_log,
-    walked,
-)
+from vision.storage.log_reader import Rows, Walk, is_table, opened, read_log, walked
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso, message_line
 
@@ -148,15 +143,9 @@ def _lines(log: Path, boot: str | None) -> Iterator[str]:
 
 
 def _agrees_with_itself(log: Path) -> str:
-    count = 0
-    rows = Rows(log) if is_table(log) else None
-    taken = None
-    for taken in walked(log):
-        count += len(taken.messages)
-        if rows is not None and taken.after is not None:
-            rows.take(taken.content, taken.after, taken.messages)
-    if rows is not None and taken is not None and taken.after is not None:
-        rows.end(taken.after)
+    walk = Walk(rows=Rows(log) if is_table(log) else None)
+    count = sum(len(walk.take(*one).messages) for one in opened(read_log(log)))
+    walk.end()
     return f"{log}: {count} messages, every one as it was said"
 
 

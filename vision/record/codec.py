@@ -223,8 +223,9 @@ def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any
             values[name] = readers[name](value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    if missing := _needed(kind) - values.keys():
-        raise ValueError(f"{min(missing)}: missing in {kind.__name__}")
+    for field in fields_of(kind) if len(values) < len(readers) else ():
+        if field.default is ... and field.name not in values:
+            raise ValueError(f"{field.name}: missing in {kind.__name__}")
     return kind(**values)
 
 
@@ -232,11 +233,6 @@ def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any
 def _readers(kind: Any) -> dict[str, Callable[[Any], Any]]:
     """Return what reads each field, in their order."""
     return {field.name: _reader(field.hint) for field in fields_of(kind)}
-
-
-@cache
-def _needed(kind: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields_of(kind) if field.default is ...)
 
 
 @cache

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
@@ -171,7 +171,7 @@ class LogSigner:
         try:
             with open(self.file, "ab+", opener=opener(PRIVATE)) as file:
                 # A line torn by a power cut stays alone.
-                torn = file.tell() > 0 and _last_byte(file) != b"\n"
+                torn = os.pread(file.fileno(), 1, max(file.tell() - 1, 0)) not in (b"\n", b"")
                 file.write(("\n" * torn + "".join(self._unwritten)).encode())
                 file.flush()
                 os.fsync(file.fileno())
@@ -199,11 +199,6 @@ class LogSigner:
     def signed(self, anchor: Anchored) -> bool:
         """Whether the signature of the anchor is by a key that is trusted."""
         return any(is_signed(anchor, self._site, self._table, key) for key in self.trusted)
-
-
-def _last_byte(file: IO[bytes]) -> bytes:
-    file.seek(-1, os.SEEK_END)
-    return file.read(1)
 
 
 def anchor_line(site: str, table: str, anchor: Anchored) -> str:

@@ -39,27 +39,33 @@ SIGNATURES = (
     """WHERE l.body LIKE '%"is":"Anchored"%' ORDER BY l.n DESC"""
 )
 UNSENT = "SELECT seq FROM unsent"
-STANDING = "SELECT seq FROM standing"
 NUMBERS = "SELECT seq FROM message"
+# What is unsent or stands stays when the others of its time are deleted, oldest first, and so did
+# what stood then: behind the first that is not of these, and was not retained, no row is missing.
+DENSE = (
+    "SELECT seq FROM message WHERE seq > 0 AND NOT retain AND seq NOT IN "
+    "(SELECT seq FROM unsent UNION SELECT seq FROM standing) ORDER BY seq LIMIT 1"
+)
 NEWEST = 2**63 - 1  # the largest number that a record can have in SQLite
+BEFORE_ALL = -(2**64)  # below the smallest
 # Records in which to look for orders that must not be given twice: about 250 coups, far more than
 # the seconds for which an order is fresh. Fewer could let an order through a second time.
 RECENT = 5_000
 
 
 class CheckpointMark(NamedTuple):
-    """A checkpoint: its record, the last message's `seq` before it, the hash of the record before.
+    """Where a log can be read from: a checkpoint's record, and the hash of the record before.
 
-    `shoe` is the one in use.
+    `seq` is the last message's before it; `shoe` is the one in use.
     """
 
     number: int
-    seq: int
     before: str
-    shoe: str
+    seq: int = BEFORE_ALL
+    shoe: str = ""
 
 
-WHOLE = CheckpointMark(0, 0, GENESIS, "")  # where a whole log begins
+WHOLE = CheckpointMark(0, GENESIS)  # where a whole log begins
 
 
 def read_log(path: Path, first: int = 0) -> Iterator[Record]:
@@ -88,6 +94,11 @@ def read_part(path: Path, first: int) -> Iterator[Record]:
     """Yield record 0 of a log and those from number `first` on, as `read_log` does."""
     yield from islice(read_log(path), 1)
     yield from read_log(path, max(first, 1))
+
+
+def part_from(path: Path, begin: CheckpointMark) -> Iterator[Opened]:
+    """Yield the records of `read_part`, opened."""
+    return opened(read_part(path, begin.number), begin)
 
 
 def _messages(path: Path, condition: str) -> Iterator[Message]:
@@ -136,12 +147,6 @@ def unsent_messages(path: Path) -> list[int]:
     return [seq for (seq,) in _rows(path, f"{UNSENT} ORDER BY seq")]
 
 
-def oldest_unsent(path: Path) -> int:
-    """Return the lowest number of a message that no broker has acknowledged, NEWEST if none."""
-    ((seq,),) = _rows(path, "SELECT min(seq) FROM unsent")
-    return NEWEST if seq is None else int(seq)
-
-
 def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
     """Yield where a table's log can be read from, newest first: at each checkpoint up to `last`.
 
@@ -154,7 +159,7 @@ def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
             with of_record(number):
                 desk = json.loads(body)["desk"]
                 shoe = str(desk["table"].get("shoe", {}).get("name", ""))
-                mark = CheckpointMark(number, int(desk["line"].get("seq", 0)), before, shoe)
+                mark = CheckpointMark(number, before, int(desk["line"].get("seq", 0)), shoe)
             yield mark
 
 
@@ -233,14 +238,11 @@ class Taken:
         return self.step.messages if self.step else ()
 
 
-def opened(records: Iterable[Record], first: int, previous: str) -> Iterator[Opened]:
-    """Yield record 0 and the records from `first` on, with their contents, verified.
-
-    `previous` is the hash of the record before `first`. BrokenChainError.
-    """
+def opened(records: Iterable[Record], begin: CheckpointMark = WHOLE) -> Iterator[Opened]:
+    """Yield record 0 and the records from `begin` on, with contents, verified; BrokenChainError."""
     records = iter(records)
-    yield from verified(islice(records, 1) if first else records)
-    yield from verified(records, first, previous)
+    yield from verified(islice(records, 1) if begin.number else records)
+    yield from verified(records, begin.number, begin.before)
 
 
 def new_fold(header: object) -> LogFold:
@@ -269,17 +271,24 @@ def folded(path: Path) -> TableSession:
 
 
 class Walk:
-    """Folds records, one after another; a part that begins at no checkpoint from its first one."""
+    """Folds records, one after another; a part that begins at no checkpoint from its first one.
 
-    def __init__(self, first: int = 0) -> None:
+    `rows` are the messages beside them, if they are held against those.
+    """
+
+    def __init__(self, first: int = 0, rows: Rows | None = None) -> None:
         """Begin with record 0, then record `first`."""
+        self.rows = rows
         self._first = first
         self._is_adrift = False
         self._fold: LogFold | None = None
         self._session: TableSession | None = None
 
     def take(self, record: Record, content: Mapping[str, Any]) -> Taken:
-        """Take the next record, whose chain holds; BrokenChainError where it cannot stand there."""
+        """Take the next record, whose chain holds.
+
+        BrokenChainError where it cannot stand there, OutsideError where a message is not its own.
+        """
         before, step = self._session, None
         if self._fold is None:
             self._fold = new_fold(content.get("log"))
@@ -292,7 +301,15 @@ class Walk:
             if content.get("said") != (messages_digest(lines) if lines else None):
                 raise BrokenChainError(record.number, "gives other messages than it says")
         self._session = None if self._is_adrift else self._fold.session
-        return Taken(record, content, before, self._session, step)
+        taken = Taken(record, content, before, self._session, step)
+        if self.rows is not None and taken.after is not None:
+            self.rows.take(content, taken.after, taken.messages)
+        return taken
+
+    def end(self) -> None:
+        """Hold what is left of the messages against the end of the log; OutsideError."""
+        if self.rows is not None and self._session is not None:
+            self.rows.end(self._session)
 
 
 class Rows:
@@ -301,17 +318,20 @@ class Rows:
     `unproven` counts those that cannot be compared: their records were pruned.
     """
 
-    def __init__(self, path: Path, after: int = 0, *, unsent: bool = False) -> None:
-        """Take the rows of a table's log with a `seq` above `after`, or the `unsent` ones only."""
+    def __init__(
+        self, path: Path, after: int = BEFORE_ALL, until: int = NEWEST, *, unsent: bool = False
+    ) -> None:
+        """Take the rows of a table's log above `after`, up to `until`, or the `unsent` ones only.
+
+        Who takes those up to `until` leaves what stands at the end to who takes the others.
+        """
         self.good = self.unproven = 0
-        self._path = path
-        condition = f"seq > {after}" if after else "true"
-        self._waiting = _messages(path, "seq IN (SELECT seq FROM unsent)" if unsent else condition)
+        self._path, self._until = path, until
+        condition = f"seq IN ({UNSENT})" if unsent else f"seq > {after} AND seq <= {until}"
+        self._waiting = _messages(path, condition)
         self._row = next(self._waiting, None)
-        # These stay when the others of their time are deleted, oldest first, and so did what stood
-        # then: behind one that is not of them, and was not retained, no row is missing.
-        self._spared = {seq for (seq,) in _rows(path, f"{UNSENT} UNION {STANDING}")}
-        self._is_dense = False
+        dense = [] if unsent else _rows(path, DENSE)
+        self._dense = dense[0][0] if dense else until
         self._last = -1
 
     def take(
@@ -331,6 +351,8 @@ class Rows:
         """Hold what is left, what stands and what is unsent against the log; OutsideError."""
         if self._row is not None:
             raise _changed(f"message {self._row.seq} on {self._row.topic} does not match the log")
+        if self._until < NEWEST:
+            return
         for (seq,) in _rows(self._path, f"{UNSENT} EXCEPT {NUMBERS}"):
             raise _changed(f"message {seq} is unsent, and it is not there")
         found = standing_messages(self._path)
@@ -341,14 +363,13 @@ class Rows:
     def _hold(self, message: Message) -> None:
         row = self._row
         if row is None or row.seq > message.seq:
-            if self._is_dense:
+            if self._dense < message.seq <= self._until:
                 words = f"on {message.topic} message {message.seq} of record {self._last}"
                 raise _changed(f"{words} is missing")
             return
         if row != message:
             raise _changed(f"message {row.seq} on {row.topic} does not match the log")
         self.good += 1
-        self._is_dense = self._is_dense or not (row.retain or row.seq in self._spared)
         self._row = next(self._waiting, None)
 
     def _skip(self, seq: int) -> None:

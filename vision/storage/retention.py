@@ -60,6 +60,18 @@ class Segment:
     seq: int
 
 
+class Went(NamedTuple):
+    """What a record says of those that were pruned: from `since` to `until` (Unix ms), and why."""
+
+    first: int
+    last: int
+    since: int
+    until: int
+    why: str
+    keep_days: float
+    max_mb: float = 0.0
+
+
 class ProvenCheckpoint(NamedTuple):
     """A checkpoint's record, its time (Unix ms), and the number of the last message before it."""
 
@@ -189,18 +201,12 @@ def certificate(
     joins = [gap for gap in known if gap[1] == segment.first - 1]
     first = joins[0][0] if joins else segment.first
     others = [gap for gap in known if gap not in joins]
-    is_old = segment.until < now - limits.keep_days * DAY_MS
+    why = "age" if segment.until < now - limits.keep_days * DAY_MS else "size"
+    when = (segment.since, segment.until)
+    went = Went(segment.first, segment.last, *when, why, limits.keep_days, limits.max_mb)
     return {
         "pruned": sorted([*others, [first, segment.last, digest]]),
-        "went": {
-            "first": segment.first,
-            "last": segment.last,
-            "since": segment.since,
-            "until": segment.until,
-            "why": "age" if is_old else "size",
-            "keep_days": limits.keep_days,
-            "max_mb": limits.max_mb,
-        },
+        "went": went._asdict(),
     }
 
 

@@ -41,17 +41,17 @@ def write_bundle(
             "shoe-reader accept open asks for it once every coup has its answers"
         )
     refuse_existing(out)
-    told = _told(book)
+    answered = _answered(book)
     for film in pictures.films:
         folder = out / "films" / film.path.stem
         make_folder(folder)
         _write_film(folder / "deal.mp4", film, pictures)
         write_whole(folder / "table.toml", _table_file(config, film.path.stem, "deal.mp4").encode())
-        count = sum(film.began <= read.shown <= film.ended for read, _ in told)
+        count = sum(film.began <= read.shown <= film.ended for read, _ in answered)
         yield f"{folder}: {count} coups"
     stills = out / "stills"
     make_folder(stills)
-    shown = [read for read, _ in told if pictures.count(read)]
+    shown = [read for read, _ in answered if pictures.count(read)]
     for read in shown:
         write_whole(stills / f"{read.key.replace('/', '-')}.jpg", pictures.picture(read, 0))
     write_whole(out / "table.toml", _table_file(config, "stills", "stills").encode())
@@ -72,12 +72,12 @@ def write_bundle(
             "source": f"{config.site}-{config.table}",
             "corner": [int(value) for value in pictures.crop.corner],
             "films": films,
-            "coups": [_coup(read, answer[-1]) for read, answer in told],
+            "coups": [_coup(read, answer[-1]) for read, answer in answered],
         },
     )
 
 
-def _told(book: LogBook) -> list[tuple[ReadCoup, Answer]]:
+def _answered(book: LogBook) -> list[tuple[ReadCoup, Answer]]:
     """Return the coups of which it is settled what was dealt, every card of it seen."""
     coups = judged(book, book.set)
     settled = ((coup.read, coup.answer) for coup in coups if coup.counted and coup.answer)

@@ -114,7 +114,7 @@ class ReadCoup:
     @property
     def is_retracted(self) -> bool:
         """Whether the reader itself took back a result that had been final."""
-        now = {_said(self.result)} if self.result and self.result.winner else set()
+        now = {_reported(self.result)} if self.result and self.result.winner else set()
         return bool(self.finals - now)
 
 
@@ -256,7 +256,7 @@ class LogBook:
         if coup.helped:
             return
         if result.winner is not None:
-            coup.finals.add(_said(result))
+            coup.finals.add(_reported(result))
         coup.result = result
         coup.until = max(coup.until, result.at)
 
@@ -333,5 +333,5 @@ def _cut(table: Table) -> tuple[int, str]:
     return coup.number, CUT_CARD
 
 
-def _said(result: CoupResult) -> tuple[Any, ...]:
+def _reported(result: CoupResult) -> tuple[Any, ...]:
     return result.winner, result.punto.cards, result.banco.cards

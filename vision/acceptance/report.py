@@ -285,12 +285,12 @@ def shares(counts: Mapping[str, int]) -> dict[str, Share]:
     of what it said, UNSEEN of all.
     """
     dealt = sum(counts[name] for name in OF_DEALT)
-    said = dealt - counts[MISSED] + counts[FALSE]
+    reported = dealt - counts[MISSED] + counts[FALSE]
     of = {name: share(counts[name], dealt) for name in OF_DEALT}
     return {
         **of,
         WRONG: share(counts[WRONG], counts[RIGHT] + counts[WRONG]),
-        FALSE: share(counts[FALSE], said),
+        FALSE: share(counts[FALSE], reported),
         UNSEEN: share(counts[UNSEEN], dealt + counts[UNSEEN]),
     }
 
@@ -339,15 +339,15 @@ def write_report(out: Path, report: Report, pictures: Pictures) -> None:
     """Write `report.html`, `report.json` and `pictures/` into a new folder; OutsideError."""
     refuse_existing(out / "report.html", out / "report.json")
     make_folder(out / "pictures")
-    kept = {coup.read.key: _kept(out, coup.read, pictures) for coup in report.differences}
+    stored = {coup.read.key: _stored(out, coup.read, pictures) for coup in report.differences}
     text = json.dumps(report.data(), indent=1, ensure_ascii=False)
     write_whole(out / "report.json", f"{text}\n".encode())
-    write_whole(out / "report.html", page_of(report, kept).encode())
+    write_whole(out / "report.html", page_of(report, stored).encode())
 
 
-def _kept(out: Path, read: ReadCoup, pictures: Pictures) -> list[str]:
+def _stored(out: Path, read: ReadCoup, pictures: Pictures) -> list[str]:
     """Write the picture and the clip of a coup; return their names."""
-    kept = []
+    stored = []
     shown: dict[str, Callable[[], bytes]] = {
         "jpg": lambda: pictures.picture(read, 0),
         "mp4": lambda: pictures.mp4(read),
@@ -359,8 +359,8 @@ def _kept(out: Path, read: ReadCoup, pictures: Pictures) -> list[str]:
         if content:
             name = f"pictures/{read.key.replace('/', '-')}.{suffix}"
             write_whole(out / name, content)
-            kept.append(name)
-    return kept
+            stored.append(name)
+    return stored
 
 
 def page_of(report: Report, pictures: Mapping[str, list[str]]) -> str:

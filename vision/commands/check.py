@@ -119,8 +119,8 @@ def _models(config: TableConfig) -> Iterator[str]:
         raise ConfigurationError(complaint)
     began_s = perf_counter()
     models.self_test.complaint()  # the first one also warmed the models up
-    looks = 1 / (perf_counter() - began_s)
-    yield f"{hashes}; the test picture is read, {looks:.0f} such pictures a second"
+    per_s = 1 / (perf_counter() - began_s)
+    yield f"{hashes}; the test picture is read, {per_s:.0f} such pictures a second"
 
 
 def _camera(config: TableConfig) -> Iterator[str]:

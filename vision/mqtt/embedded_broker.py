@@ -29,7 +29,7 @@ STOP_S = 10.0
 # Seconds that messages which have come in may take to be passed on before the broker stops, and how
 # often in a row (10 ms apart) nothing must wait. Less, and the last results of a run are lost.
 SETTLE_S = 3.0
-CALM_LOOKS = 3
+CALM_TRIES = 3
 CALM_EVERY_S = 0.01
 
 # A page from elsewhere, open in a browser on this machine, could reach a loopback port: so the
@@ -153,7 +153,7 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
         # the last results of a run would not reach the displays.
         deadline = self._loop.time() + SETTLE_S
         calm = 0
-        while calm < CALM_LOOKS and self._loop.time() < deadline:
+        while calm < CALM_TRIES and self._loop.time() < deadline:
             calm = 0 if self._is_busy() else calm + 1
             await asyncio.sleep(CALM_EVERY_S)
 

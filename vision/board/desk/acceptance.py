@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from vision.board.login.pages import LoginPages
-from vision.board.login.sessions import Looks, Session
+from vision.board.login.sessions import Session, Viewings
 from vision.board.orders import Records
 from vision.board.rights import MAY_ALLOW, MAY_SEE
 from vision.board.web import RefusalError
@@ -49,7 +49,7 @@ class KeyingPages:
         self._book = book
         self._table = table
         self._one_by_one = threading.Lock()  # no two answers of a person with one number
-        self._looks = Looks(records, Fact.PICTURE_SEEN)
+        self._viewings = Viewings(records, Fact.PICTURE_SEEN)
         book.waiting = lambda: records.waiting_facts(Fact.COUP_KEYED)
 
     def routes(self) -> list[Route]:
@@ -107,5 +107,5 @@ class KeyingPages:
             raise RefusalError(404, str(error)) from error
         if not found:
             raise RefusalError(404, "there is no clip of this coup")
-        self._looks.note(session, self._table, f"coup/{coup}")
+        self._viewings.note(session, self._table, f"coup/{coup}")
         return Response(found, media_type=kind, headers={"Cache-Control": "private, max-age=600"})

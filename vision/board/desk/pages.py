@@ -20,7 +20,7 @@ from vision.access.command_gate import NEEDED
 from vision.board.desk.history import History
 from vision.board.login.identity import Claim, NotKnownError, OneAtATime, Throttle
 from vision.board.login.pages import Guarded, LoginPages
-from vision.board.login.sessions import Looks, Session
+from vision.board.login.sessions import Session, Viewings
 from vision.board.orders import Order, Second
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.board.web import RefusalError, TableFacts, stream
@@ -78,7 +78,7 @@ class DeskPages:
         self._given = Throttle(*ORDERS_OF_A_PERSON)
         # One archive at a time: each folds a shoe of a log, on the processors that serve all pages.
         self._exports = OneAtATime("exports")
-        self._looks = Looks(self._records, Fact.PICTURE_SEEN)
+        self._viewings = Viewings(self._records, Fact.PICTURE_SEEN)
 
     def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of the pages and of their requests."""
@@ -176,7 +176,7 @@ class DeskPages:
         found = self._history.media(table, f"{kind}/{name}")
         if found is None or kind not in MEDIA_TYPES:
             raise RefusalError(404, "that picture is not kept here")
-        self._looks.note(session, table, f"{kind}/{name}")
+        self._viewings.note(session, table, f"{kind}/{name}")
         return Response(found, media_type=MEDIA_TYPES[kind], headers={"Cache-Control": "private"})
 
     async def _export(self, request: Request, session: Session) -> Response:

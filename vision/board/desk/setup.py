@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from vision.board.desk.table_editor import TableEditor
 from vision.board.login.pages import LoginPages
-from vision.board.login.sessions import Looks, Session
+from vision.board.login.sessions import Session, Viewings
 from vision.board.rights import MAY_SEE
 from vision.board.web import RefusalError
 from vision.config.editor import TableFile
@@ -70,7 +70,7 @@ class SetupPages:
         self._editors = dict(editors)
         self._records = login.records
         self._jobs = {table: Job() for table in editors}
-        self._looks = Looks(login.records, Fact.LIVE_VIEW_SEEN, again_s=LOOKED_FOR_S)
+        self._viewings = Viewings(login.records, Fact.LIVE_VIEW_SEEN, again_s=LOOKED_FOR_S)
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages and of their requests."""
@@ -110,7 +110,7 @@ class SetupPages:
         kind, table = request.path_params["kind"], request.path_params["table"]
         if kind not in ("live", "drawn", "kept", "whole"):
             raise RefusalError(404, "there are the pictures `live`, `drawn`, `kept` and `whole`")
-        self._looks.note(session, table, f"picture {kind}")
+        self._viewings.note(session, table, f"picture {kind}")
         job = self._jobs[table]
         if kind == "drawn" and job.running:
             found = job.picture()

@@ -160,7 +160,7 @@ def _loaded(path: Path) -> dict[str, float]:
         ) from error
 
 
-class Looks:
+class Viewings:
     """Records who looks at what, once in a session or, after `again_s` seconds, as going on."""
 
     def __init__(self, records: Records, kind: Fact, *, again_s: float = math.inf) -> None:

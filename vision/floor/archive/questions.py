@@ -324,8 +324,8 @@ def odds(connection: Connection, asked: Asked) -> Answer:
             counts["rank", letter] += int(getattr(row, name))
     tests = TESTS * len(found)
     days = max(1, _rows(connection, "days", asked)[0][0])
-    looks = tests * days if is_whole else 0
-    rows = [row for key, counts in sorted(found.items()) for row in _fits(key, counts, looks)]
+    trials = tests * days if is_whole else 0
+    rows = [row for key, counts in sorted(found.items()) for row in _fits(key, counts, trials)]
     columns = (
         "table", "profile", "what", "coups", "counts", "expected", "chi_square", "p", "alarm",
     )  # fmt: skip
@@ -355,7 +355,7 @@ NO_BETS = (
 )
 
 
-def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], looks: int) -> list[Line]:
+def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], trials: int) -> list[Line]:
     """Return a row each for the winners, the number of cards and the ranks."""
     table, profile = key
     coups = sum(found["winner", name] for name in WINNERS)
@@ -375,7 +375,7 @@ def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], looks: int
         counts = [found[what, name] for name in names]
         due = [sum(counts) * share for share in shares]
         tested = fit(counts, shares)
-        alarm = "ALARM" if looks and tested.p < ALARM / looks else ""
+        alarm = "ALARM" if trials and tested.p < ALARM / trials else ""
         reported = (_reported(names, counts, "d"), _reported(names, due, ".1f"))
         rows.append(
             (table, profile, what, coups, *reported, tested.chi_square, round(tested.p, 6), alarm)

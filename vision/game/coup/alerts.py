@@ -31,7 +31,7 @@ class AlertEvent(StrEnum):
     CLOSE = "close"
     FAULT_GONE = "fault gone"
     FAULT_FOUND = "fault found again"
-    DEADLINE_KEPT = "last deadline kept"
+    DEADLINE_MET = "last deadline kept"
     DEADLINE_MISSED = "last deadline missed"
 
 
@@ -53,7 +53,7 @@ ALERT_LIFE: dict[AlertState, dict[AlertEvent, AlertState]] = {
         AlertEvent.COMMENT: ACKNOWLEDGED,
         AlertEvent.CLOSE: CLOSED,
         AlertEvent.FAULT_GONE: RECTIFIED,
-        AlertEvent.DEADLINE_KEPT: ACKNOWLEDGED,
+        AlertEvent.DEADLINE_MET: ACKNOWLEDGED,
         AlertEvent.DEADLINE_MISSED: LAPSED,
     },
     # Its last deadline passed with the fault there: the coup is deemed valid; it can be put right.
@@ -185,13 +185,13 @@ def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
             return alert
         state = ALERT_LIFE[alert.state][AlertEvent.FAULT_FOUND]
         return replace(fresh, state=state, raised_at=alert.raised_at)
-    kept = alert.deadline if alert.deadline in fault.deadlines else fresh.deadline
+    deadline = alert.deadline if alert.deadline in fault.deadlines else fresh.deadline
     fresh = replace(
         fresh,
         state=alert.state,
         coup=alert.coup,
         raised_at=alert.raised_at,
-        deadline=kept,
+        deadline=deadline,
         deadline_at=alert.deadline_at,
         in_time=alert.in_time,
         acknowledged_by=alert.acknowledged_by,
@@ -201,7 +201,7 @@ def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
     )
     fresh = overdue(fresh)
     same = (alert.code, alert.severity, alert.text) == (fresh.code, fresh.severity, fresh.text)
-    if same and alert.observed == fresh.observed and alert.deadline is kept:
+    if same and alert.observed == fresh.observed and alert.deadline is deadline:
         return alert
     return fresh
 
@@ -247,8 +247,8 @@ def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
     remaining = [deadline for deadline in later if deadline not in passed]
     if remaining:
         return replace(alert, deadline=remaining[0], changed_at=at)
-    in_time = can(alert, AlertEvent.DEADLINE_KEPT) and alert.role in MANAGEMENT
-    event = AlertEvent.DEADLINE_KEPT if in_time else AlertEvent.DEADLINE_MISSED
+    in_time = can(alert, AlertEvent.DEADLINE_MET) and alert.role in MANAGEMENT
+    event = AlertEvent.DEADLINE_MET if in_time else AlertEvent.DEADLINE_MISSED
     state = ALERT_LIFE[alert.state][event]
     passed_by = replace(alert, state=state, deadline_at=at, in_time=in_time, changed_at=at)
     return overdue(passed_by)

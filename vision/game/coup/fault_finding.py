@@ -195,13 +195,13 @@ def _with_odds(coup: Coup, found: tuple[Fault, ...]) -> tuple[Fault, ...]:
         return found
     alleged = {fault.key: fault for fault in of_sight(coup)}
     keys = {fault.key for fault in found}
-    told = (
+    reported = (
         fault
         if fault.kind.of_reader
         else replace(fault, odds=alleged[fault.key].odds if fault.key in alleged else coup.odds)
         for fault in found
     )
-    return (*told, *(fault for key, fault in alleged.items() if key not in keys))
+    return (*reported, *(fault for key, fault in alleged.items() if key not in keys))
 
 
 def _first_four(context: FaultContext) -> list[Fault]:

@@ -187,8 +187,8 @@ class Transition:
         left = [t for t in coup.alerts if not waits or not rests_on_layout(t.key)]
         own = tuple(fault for fault in faults if not fault.kind.of_shoe)
         after = self._reconciled(tuple(left), own, coup.number, gone)
-        kept = [tracked for tracked in coup.alerts if tracked not in left]
-        alerts = (*kept, *after)
+        untouched = [tracked for tracked in coup.alerts if tracked not in left]
+        alerts = (*untouched, *after)
         if late and coup.over_at is not None:
             alerts, changes = pass_deadlines(alerts, BEFORE_NEXT_COUP, self.at)
             self.outputs += changes

@@ -234,8 +234,8 @@ def _is_called(table: Table) -> bool:
 
 
 def _alerts(table: Table) -> Iterator[Alert]:
-    kept = (table.alerts, table.earlier_alerts, *(coup.alerts for coup in table.coups))
-    return (tracked.alert for alerts in kept for tracked in alerts)
+    stored = (table.alerts, table.earlier_alerts, *(coup.alerts for coup in table.coups))
+    return (tracked.alert for alerts in stored for tracked in alerts)
 
 
 def _with(alerts: Alerts, alert: Alert) -> Alerts:

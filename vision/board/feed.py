@@ -13,20 +13,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 import paho.mqtt.client as paho
-from paho.mqtt.reasoncodes import ReasonCode
 
 from vision.board.table_state import MEDIA, Reduce, TableState, Update, whole
-from vision.mqtt.endpoint import Endpoint, explain_error, explain_refusal, new_client
+from vision.mqtt.channel import BrokerChannel, BrokerSession
+from vision.mqtt.endpoint import Endpoint
+from vision.mqtt.lanes import MessageSource
 from vision.wire.commands import COPY, PUBLIC
 from vision.wire.form import FormError, Proves, message_of
+from vision.wire.messages import Message
 
-# Seconds before the next try to connect: a board shall be back soon after its broker, and one
-# connection in half a second costs a broker nothing.
+# Seconds before the next try to connect, at most: a board shall be back soon after its broker, and
+# one connection in half a second costs a broker nothing.
 RETRY_S = 0.5
-# Seconds of one wait for messages: bounds how long an end takes.
-LOOK_S = 0.25
-# Seconds that the end of the thread is waited for.
-JOIN_S = 3.0
 
 # Topics under which a table sends messages again that a display asked for.
 REPLAYED = ("replay/public/", "replay/restricted/")
@@ -67,9 +65,12 @@ class Feed:
         self.dropped = 0
         copies = [f"{COPY}/{topic}" for topic in topics if topic in COPIED]
         heard = (*topics, *(copies if endpoint.others else ()))
+        self._qos = 0 if endpoint.others else 1
         # What is subscribed to at each node of a cluster, or at a broker without others.
         self.wanted = [prefix + topic for prefix in self._tables for topic in heard]
-        self._links = [_Link(node, self) for node in endpoint.each()]
+        # So a display stands still for no node that dies, or that is parted from the others and
+        # tells its clients nothing: the same messages come from another one.
+        self._links = [self._link(node) for node in endpoint.each()]
 
     def expect_pairs(self, tables: Mapping[str, Proves]) -> None:
         """Count the terms of these tables, at which two readers stand by, where they are proven."""
@@ -84,23 +85,25 @@ class Feed:
     def stop(self) -> None:
         """Disconnect from the broker."""
         for link in self._links:
-            link.stop()
+            link.begin_stop(0.0)
+        for link in self._links:
+            link.join()
 
     def publish(self, table: str, topic: str, data: bytes) -> None:
         """Send a message to a table; lost while the broker is away, so wait for an answer."""
-        link = next((link for link in self._links if link.connected), None)
+        link = next((link for link in self._links if link.is_up), None)
         if link is not None:
-            link.publish(self.prefixes[table] + topic, data)
+            link.say(Message(self.prefixes[table] + topic, data, 1, retain=False, seq=0))
 
     @property
     def connected(self) -> bool:
         """Whether the broker is connected, and somebody listens to it."""
-        return any(link.connected for link in self._links)
+        return any(link.is_up for link in self._links)
 
     @property
     def connections(self) -> int:
         """How often the broker has accepted us."""
-        return sum(link.connections for link in self._links)
+        return sum(link.times_up for link in self._links)
 
     @property
     def complaint(self) -> str:
@@ -137,9 +140,23 @@ class Feed:
 
     # --- the threads of its links ------------------------------------------------------------
 
-    def note_connected(self) -> None:
-        """Take note that the broker has accepted us: no table is silent yet."""
+    def _link(self, node: Endpoint) -> BrokerChannel:
+        """Return a connection to one node, which is made again for ever."""
+        own = f"shoe-reader-board-{secrets.token_hex(8)}"
+        link = BrokerChannel("displays", node, own, MessageSource())
+        link.stays, link.last_delay_s = True, RETRY_S
+        link.prepare, link.greet = self._prepare, self._greet
+        return link
+
+    def _prepare(self, client: paho.Client) -> None:
+        client.on_message = lambda _client, _data, message: self.hear(message)
+
+    def _greet(self, session: BrokerSession) -> None:
+        """Subscribe, now that the broker has accepted us: no table is silent yet."""
         self._heard_s = dict.fromkeys(self._heard_s, time.monotonic())
+        # In a cluster a message of QoS 1 may wait for the election of a leader (4 to 9 s), one of
+        # QoS 0 for nobody; what a display misses is retained, or it asks for it again.
+        session.client.subscribe([(topic, self._qos) for topic in self.wanted])
 
     def hear(self, message: paho.MQTTMessage) -> None:
         """Take a message; whatever is wrong with it costs no other one."""
@@ -177,74 +194,3 @@ class Feed:
         if update is not None:
             for listener in listeners:
                 listener(update)
-
-
-class _Link:
-    """A connection of a feed to one node, made again for ever; a cluster's feed has one to each.
-
-    So a display stands still for no node that dies, or that is parted from the others and tells its
-    clients nothing: the same messages come from another one.
-    """
-
-    def __init__(self, endpoint: Endpoint, feed: Feed) -> None:
-        self.complaint = ""
-        self.connections = 0
-        self._endpoint = endpoint
-        self._feed = feed
-        self._closing = threading.Event()
-        self._connected = threading.Event()
-        self._client: paho.Client | None = None
-        self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
-
-    @property
-    def connected(self) -> bool:
-        return self._connected.is_set() and self._thread.is_alive()
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._closing.set()
-        client = self._client
-        if client is not None:
-            client.disconnect()
-        if self._thread.is_alive():
-            self._thread.join(timeout=JOIN_S)
-
-    def publish(self, topic: str, data: bytes) -> None:
-        if self._client is not None:
-            self._client.publish(topic, data, 1)
-
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            address = self._endpoint
-            self._client = client = new_client(address, f"shoe-reader-board-{secrets.token_hex(8)}")
-            client.on_connect = self._on_connect
-            client.on_disconnect = lambda *_: self._connected.clear()
-            client.on_message = lambda _client, _data, message: self._feed.hear(message)
-            try:
-                client.connect(address.host, address.port, address.keepalive_s)
-                while client.loop(LOOK_S) == paho.MQTT_ERR_SUCCESS:
-                    pass
-                client.disconnect()
-            except (OSError, ValueError) as error:
-                self.complaint = explain_error(error, address)
-            except Exception as error:  # whatever it is, the next connection may be good
-                log.exception("the boards lost the connection to the broker; reconnecting")
-                self.complaint = f"the link to the broker failed: {error!r}"
-            self._connected.clear()
-            self._closing.wait(RETRY_S)
-
-    def _on_connect(
-        self, client: paho.Client, _data: object, _flags: object, code: ReasonCode, _: object
-    ) -> None:
-        if code.is_failure:
-            self.complaint = explain_refusal(code, self._endpoint)
-            return
-        self._feed.note_connected()
-        # In a cluster a message of QoS 1 may wait for the election of a leader (4 to 9 s), one of
-        # QoS 0 for nobody; what a display misses is retained, or it asks for it again.
-        qos = 0 if self._endpoint.others else 1
-        client.subscribe([(topic, qos) for topic in self._feed.wanted])
-        self.connections += 1
-        self._connected.set()

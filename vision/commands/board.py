@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -40,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Serve until interrupted; a broker that is away is waited for, and said to come and go."""
+    """Serve until interrupted; the log says when a broker that is waited for comes and goes."""
     logging_setup.set_up(json_lines=args.json_log, service=True)
     configs = {path: load(path) for path in args.table}
     _check_brokers(configs)
@@ -55,13 +54,7 @@ def run(args: argparse.Namespace) -> None:
     }
     with Boards(tables, address, editors, reports_of(first.archive)) as boards:
         print(f"board: {boards.server.url}", flush=True)
-        printed = None
-        while True:
-            words = "broker connected" if boards.feed.connected else boards.feed.complaint
-            if words and words != printed:
-                print(words, flush=True)
-                printed = words
-            time.sleep(0.5)
+        signal.pause()
 
 
 def _check_brokers(configs: Mapping[Path, TableConfig]) -> None:

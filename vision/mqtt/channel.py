@@ -112,9 +112,10 @@ class BrokerChannel:
     said last when the source fails; `hold` returns why it must not connect now, in words or "",
     `None` where it may; `may_send` whether anything may be said at this moment, which it must to
     connect too. All are called from threads of the channel. One that `stays` never goes to another
-    node of a cluster. `complaint` is why there is no connection, or why it ended, for people; empty
-    when all is well. `began_s` and `ended_s` are the monotonic instants at which the broker last
-    let us in, and a connection last ended.
+    node of a cluster; `last_delay_s` is the longest pause before the next try. `complaint` is why
+    there is no connection, or why it ended, for people; empty when all is well. `began_s` and
+    `ended_s` are the monotonic instants at which the broker last let us in, which it has done
+    `times_up` times, and a connection last ended.
     """
 
     def __init__(
@@ -127,7 +128,8 @@ class BrokerChannel:
         self.farewell: Callable[[], Message | None] = lambda: None
         self.hold: Callable[[], str | None] = lambda: None
         self.may_send: Callable[[], bool] = lambda: True
-        self.stays = False
+        self.stays, self.last_delay_s = False, LAST_DELAY_S
+        self.times_up = 0
         self._name = name
         self._endpoint = endpoint
         self._client_id = client_id
@@ -203,12 +205,12 @@ class BrokerChannel:
             except Exception:  # a defect of ours must not end the connection for good
                 log.exception("the connection for %s failed; reconnecting; report this", self._name)
             # A broker that accepts us and drops us at once must not be hammered.
-            if time.monotonic() - began > LAST_DELAY_S:
+            if time.monotonic() - began > self.last_delay_s:
                 delay = FIRST_DELAY_S
             if not self.stays:
                 self._endpoint = self._endpoint.turned()
             self._stopping.wait(delay)
-            delay = min(delay * 2, LAST_DELAY_S)
+            delay = min(delay * 2, self.last_delay_s)
 
     def _attempt(self) -> None:
         session = self._new_session()
@@ -285,6 +287,7 @@ class BrokerChannel:
             self._complain(explain_refusal(answer, self._endpoint))
             return
         session.is_up, self.began_s = True, time.monotonic()
+        self.times_up += 1
         if not session.in_flight and self._source.is_idle():
             self.complaint = ""
         log.info("connected to the broker at %s for %s", self._endpoint, self._name)
@@ -321,7 +324,7 @@ class BrokerChannel:
 
     def _complain(self, words: str) -> None:
         if words != self.complaint:
-            log.warning("%s; trying again, messages are kept until then", words)
+            log.warning("%s; trying again, nothing is lost until then", words)
         self.complaint = words
 
     def _close(self, session: BrokerSession) -> None:

@@ -214,11 +214,11 @@ class Lanes:
 
 
 class MessageSource:
-    """What a connection sends; nobody waits for it, and none of it is kept."""
+    """What a connection sends: nothing by itself; nobody waits for it, and none of it is kept."""
 
-    def next(self, load: Load) -> Parcel | None:
+    def next(self, _load: Load) -> Parcel | None:
         """Return what is to be sent next beside what is in flight, `None` for nothing now."""
-        raise NotImplementedError
+        return None
 
     def acknowledge(self, messages: Sequence[Message]) -> None:
         """Take note of what the broker has."""

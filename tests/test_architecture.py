@@ -53,7 +53,7 @@ ROOMS = {
     "vision/inference": Room(("game", "sight"), ("onnxruntime", "cv2", "numpy")),
     "vision/metrics": Room((), ("numpy", "prometheus_client", "scipy")),
     "vision/storage": Room(("game.events", "record", "wire", "config.profiles"), ("cryptography",)),
-    "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
+    "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho")),
     "vision/access": Room(
         ("game.commands", "game.events", "game.fold.commands", "record", "wire"),
         ("cryptography", "pydantic"),
@@ -134,7 +134,7 @@ BARRED_IN_PURE_ROOMS = {
 MOST_DOUBLED_DEFAULTS = 0
 MOST_BARE_CONSTANTS = 0
 MOST_FLOORS = 7  # rooms: the longest chain of imports, as the house was built; fewer is better
-MOST_FILES, MOST_LINES_OF_ALL = 157, 39_729  # of `vision`: lowered as they fall, never raised
+MOST_FILES, MOST_LINES_OF_ALL = 157, 39_645  # of `vision`: lowered as they fall, never raised
 SLACK = 1.01  # of the lines: a comment must not fail a change; who adds says what is taken away
 MOST_LINES = 500  # of a module: more than one idea beyond that
 MOST_FUNCTION_LINES = 60  # docstring included

@@ -204,7 +204,7 @@ class _Subscriber:
 def _latency(folder: Path, film: Cycle) -> dict[str, Any]:
     """Read a film in real time, with a broker and a subscriber; return how late messages were."""
     heard = _Subscriber()
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         client = new_client(endpoint_of(BrokerSection(port=broker.port)), "shoe-reader-bench")
         client.on_message = heard.take
         client.on_connect = heard.begin

@@ -72,7 +72,7 @@ def opened(
 ) -> Iterator[Hall]:
     """Open a house in a folder; `board` and `desk` are settings of those sections."""
     users, key = house_of_people(folder)
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         config = with_desk(table_config(broker.port), users, key, **(desk or {}))
         config = with_board(config, **(board or {}))
         reader = Reader(broker.port, "7", users, second_person)

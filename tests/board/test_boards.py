@@ -34,7 +34,7 @@ DESK = (*TOPICS, "card", "alert", "alert/+")
 @pytest.fixture(scope="module")
 def broker() -> Iterator[EmbeddedBroker]:
     """Run a broker on free ports."""
-    with EmbeddedBroker(0, 0) as running:
+    with EmbeddedBroker(0) as running:
         yield running
 
 

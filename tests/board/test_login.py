@@ -271,7 +271,7 @@ def test_archive_of_a_coup_is_taken_and_proves_itself(tmp_path: Path) -> None:
     users, key = house_of_people(tmp_path)
     log = tmp_path / "table.sqlite"
     write_log(log, overdraw().events)
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         config = with_desk(table_config(broker.port), users, key)
         config = config.model_copy(update={"log": config.log.model_copy(update={"path": str(log)})})
         reader = Reader(broker.port, "7", users)

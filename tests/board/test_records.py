@@ -33,7 +33,7 @@ PICTURE = "evidence/s1-1-P1-deadbeef"
 def test_log_in_while_the_reader_is_off_outlives_a_restart_of_the_board(tmp_path: Path) -> None:
     """The record is on the disk before the page is handed out, and gets there in the end."""
     users, key = house_of_people(tmp_path)
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         config = with_board(with_desk(table_config(broker.port), users, key), port=free_port())
         with Boards([config], address_of(config)) as boards:
             body = {"name": "Ann", "password": PASSWORD}

@@ -50,7 +50,7 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
     cv2.imwrite(str(tmp_path / "pictures" / "1.jpg"), bright)
     file = tmp_path / "table.toml"
     text = EXAMPLE.read_text("utf-8").replace('source = "0"', 'source = "pictures"')
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         file.write_text(text.replace("port = 1883", f"port = {broker.port}"), "utf-8")
         config = load(file)
         seen = {"camera": config.camera, "view": config.view}

@@ -102,7 +102,7 @@ def chromium() -> Iterator[Browser]:
 def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
     """Run a broker and a board server with a table for every test, and people who may log in."""
     users, key = house_of_people(tmp_path_factory.mktemp("house"))
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         configs = [table_config(broker.port, f"t{number}") for number in range(TABLES)]
         configs[0] = with_desk(configs[0], users, key)
         with Boards(configs, address_of(configs[0])) as boards:
@@ -145,5 +145,5 @@ def screen(chromium: Any, hall: Hall, table: str) -> Iterator[Screen]:
 @pytest.fixture
 def broker() -> Iterator[EmbeddedBroker]:
     """Run a broker of a test's own, to be killed."""
-    with EmbeddedBroker(0, 0) as running:
+    with EmbeddedBroker(0) as running:
         yield running

@@ -67,7 +67,7 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
     table = _table(show, folder)
     address = str(folder / "archive.sqlite")
     Writer(open_archive(address)).take(PlayedTable("1", 400, 5).messages())
-    with EmbeddedBroker(0, 0) as broker, ExitStack() as closing:
+    with EmbeddedBroker(0) as broker, ExitStack() as closing:
         seen = load(table)
         archive = seen.archive.model_copy(update={"address": address})
         configs = [

@@ -72,7 +72,7 @@ def main() -> None:
     """Print the table."""
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     with ExitStack() as closing:
-        broker = closing.enter_context(EmbeddedBroker(0, 0))
+        broker = closing.enter_context(EmbeddedBroker(0))
         play = closing.enter_context(sync_playwright())
         configs = [table_config(broker.port, table) for table in TABLES]
         boards = closing.enter_context(Boards(configs, address_of(configs[0])))

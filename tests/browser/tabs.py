@@ -35,7 +35,7 @@ class Wall:
     def __init__(self, folder: Path, browser: Any) -> None:
         self._users, self._key = house_of_people(folder)
         self._browser = browser
-        self._broker = EmbeddedBroker(0, 0)
+        self._broker = EmbeddedBroker(0)
         self.coups = 0
 
     @contextmanager
@@ -97,7 +97,7 @@ class Wall:
             voice.hang_up()
         self._broker.stop()
         self.pages[0].wait_for_timeout(3000)
-        self._broker = EmbeddedBroker(port, 0)
+        self._broker = EmbeddedBroker(port)
         self._broker.start()
         self._speak()
 

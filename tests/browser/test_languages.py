@@ -69,7 +69,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[d
     writer = Writer(open_archive(address))
     writer.take(PlayedTable("7", 60, 2).messages())
     users, key = house_of_people(folder)
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         config = with_desk(table_config(broker.port), users, key)
         board = config.board.model_copy(update={"language": "zh"})
         rota = folder / "rota.csv"  # of nobody: all that is asked by shift is outside of it

@@ -24,7 +24,7 @@ def test_log_in_asks_for_the_code_and_opens_the_desk(chromium: Any, tmp_path: Pa
     users, key = house_of_people(tmp_path)
     secret = pyotp.random_base32()
     change_account(tmp_path / "passwords.json", "Ann", lambda old: replace(old, secret=secret))
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         config = with_desk(table_config(broker.port), users, key)
         with Boards([config], address_of(config)) as boards:
             page = chromium.new_page(viewport={"width": 1280, "height": 800})

@@ -212,7 +212,7 @@ def _lose_broker(screen: Screen, broker: EmbeddedBroker) -> None:
     port = broker.port
     broker.stop()
     screen.says("notice", "lost its link to the table", 3.0)
-    with EmbeddedBroker(port, 0):
+    with EmbeddedBroker(port):
         again = Voice(port)
         again.online()
         screen.live(again)

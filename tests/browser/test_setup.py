@@ -58,7 +58,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterato
     cv2.imwrite(str(pictures / "1.jpg"), np.broadcast_to(rows, (1080, 1920, 3)))
     file = folder / "table.toml"
     text = EXAMPLE.read_text("utf-8").replace('source = "0"', 'source = "pictures"')
-    with EmbeddedBroker(0, 0) as broker:
+    with EmbeddedBroker(0) as broker:
         file.write_text(text.replace("port = 1883", f"port = {broker.port}"), "utf-8")
         config = load(file)
         served = table_config(broker.port).model_copy(

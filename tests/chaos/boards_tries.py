@@ -71,7 +71,7 @@ def run() -> Done:
         users, key = house_of_people(folder)
         file = folder / "table.toml"
         file.write_bytes(EXAMPLE.read_bytes())
-        broker = opened.enter_context(EmbeddedBroker(0, 0))
+        broker = opened.enter_context(EmbeddedBroker(0))
         config = with_desk(table_config(broker.port), users, key)
         reader = Reader(broker.port, "7", users)
         opened.callback(reader.hang_up)

@@ -37,7 +37,7 @@ def some_broker(folder: Path) -> Iterator[int]:
                        "max_queued_messages 0") as broker:  # fmt: skip
             yield broker.port
     else:
-        with EmbeddedBroker(0, 0) as embedded:
+        with EmbeddedBroker(0) as embedded:
             yield embedded.port
 
 

@@ -32,7 +32,7 @@ from vision.wire.commands import signed_text
 @pytest.fixture
 def broker() -> Iterator[EmbeddedBroker]:
     """Give a running broker."""
-    with EmbeddedBroker(0, 0) as running:
+    with EmbeddedBroker(0) as running:
         yield running
 
 

@@ -56,7 +56,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def brokers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Brokers]:
     """Give each kind of broker; tables and displays of a cluster come to different nodes."""
     if request.param == "embedded":
-        with EmbeddedBroker(0, 0) as embedded:
+        with EmbeddedBroker(0) as embedded:
             yield Brokers("embedded", endpoint_at(port=embedded.port), embedded.port)
     elif request.param == "mosquitto":
         with Mosquitto(tmp_path) as mosquitto:

@@ -37,7 +37,7 @@ LIVE = {
 @pytest.fixture
 def brokers() -> Iterator[tuple[EmbeddedBroker, EmbeddedBroker]]:
     """Give two brokers."""
-    with EmbeddedBroker(0, 0) as first, EmbeddedBroker(0, 0) as second:
+    with EmbeddedBroker(0) as first, EmbeddedBroker(0) as second:
         yield first, second
 
 

@@ -37,8 +37,8 @@ def test_display_is_told_at_once_what_a_broker_keeps_waiting(tmp_path: Path) -> 
     """Copies of what is public, at another node; none while messages get through."""
     heard: list[str] = []
     with (
-        EmbeddedBroker(0, 0) as first,
-        EmbeddedBroker(0, 0) as second,
+        EmbeddedBroker(0) as first,
+        EmbeddedBroker(0) as second,
         Store(tmp_path / "t.sqlite", HEADER) as store,
     ):
         wire = Proxy(first.port)
@@ -78,8 +78,8 @@ def test_each_node_has_a_connection_again_when_all_were_started_anew_in_turn(
 ) -> None:
     """The next death does not find all at one node."""
     with (
-        EmbeddedBroker(0, 0) as first,
-        EmbeddedBroker(0, 0) as second,
+        EmbeddedBroker(0) as first,
+        EmbeddedBroker(0) as second,
         Store(tmp_path / "t.sqlite", HEADER) as store,
     ):
         ports = (first.port, second.port)
@@ -90,10 +90,10 @@ def test_each_node_has_a_connection_again_when_all_were_started_anew_in_turn(
             part.start()
         wait_for(lambda: publisher.connected and feed.connections == 2)
         second.stop()
-        with EmbeddedBroker(ports[1], 0):
+        with EmbeddedBroker(ports[1]):
             first.stop()
             wait_for(lambda: nodes(publisher, feed) == {ports[1]}, 20)
-            with EmbeddedBroker(ports[0], 0):
+            with EmbeddedBroker(ports[0]):
                 wait_for(lambda: nodes(publisher, feed) == {*ports}, 20)
                 for part in (publisher, feed):
                     part.stop()
@@ -102,4 +102,4 @@ def test_each_node_has_a_connection_again_when_all_were_started_anew_in_turn(
 def nodes(publisher: Publisher, feed: Feed) -> set[int]:
     """Return the ports of the nodes at which the connections are that are up."""
     channels = [channel._endpoint.port for channel in publisher._channels if channel.is_up]
-    return {*channels, *(link._endpoint.port for link in feed._links if link.connected)}
+    return {*channels, *(link._endpoint.port for link in feed._links if link.is_up)}

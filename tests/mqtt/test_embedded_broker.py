@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 
 import paho.mqtt.client as paho
 import pytest
-import websockets
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.mqtt.mqtt_tools import HAS_CLIENTS, listening, wait_for
@@ -24,7 +21,7 @@ foreign = pytest.mark.skipif(not HAS_CLIENTS, reason="needs mosquitto-clients")
 @pytest.fixture
 def broker() -> Iterator[EmbeddedBroker]:
     """Give a running broker on free ports."""
-    with EmbeddedBroker(0, 0) as running:
+    with EmbeddedBroker(0) as running:
         yield running
 
 
@@ -93,52 +90,6 @@ def test_last_will_is_told_and_kept_when_a_client_vanishes(broker: EmbeddedBroke
         client.loop_stop()
 
 
-def test_websocket_client_hears_what_a_tcp_client_says(broker: EmbeddedBroker) -> None:
-    """A page's client and a program's client meet on the same topics."""
-    heard: list[bytes] = []
-    page = client_of(broker.websocket_port, "page", transport="websockets")
-    page.on_message = lambda _c, _d, m: heard.append(bytes(m.payload))
-    done = threading.Event()
-    page.on_subscribe = lambda *_: done.set()
-    page.subscribe("t/#", 1)
-    assert done.wait(5)
-    program = client_of(broker.port, "program")
-    for n in range(50):
-        program.publish("t/x", f"{n}", qos=1)
-    wait_for(lambda: len(heard) >= 50)
-    assert heard == [b"%d" % n for n in range(50)]
-    for client in (page, program):
-        client.disconnect()
-        client.loop_stop()
-
-
-@pytest.mark.parametrize(
-    ("origin", "welcome"),
-    [
-        (None, True),
-        ("http://127.0.0.1:8080", True),
-        ("http://localhost:8080", True),
-        ("https://example.com", False),
-        ("http://127.0.0.1.example.com", False),
-    ],
-)
-def test_websocket_takes_only_pages_of_this_machine(
-    broker: EmbeddedBroker, origin: str | None, welcome: bool
-) -> None:
-    """A page from elsewhere, open in a browser here, cannot reach the broker."""
-
-    async def knock() -> bool:
-        uri = f"ws://127.0.0.1:{broker.websocket_port}"
-        options = {} if origin is None else {"origin": websockets.Origin(origin)}
-        try:
-            async with websockets.connect(uri, subprotocols=["mqtt"], **options):  # type: ignore[arg-type,list-item]
-                return True
-        except websockets.InvalidStatus:
-            return False
-
-    assert asyncio.run(knock()) is welcome
-
-
 def test_new_client_hears_nothing_it_did_not_ask_for(broker: EmbeddedBroker) -> None:
     """Retained messages go to those who subscribed, not to whoever connects."""
     first = client_of(broker.port, "first")
@@ -175,23 +126,21 @@ def test_taken_port_is_named_with_the_cure() -> None:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        with pytest.raises(OutsideError, match=rf"ports {port} and 0 .*\[broker\] port"):
-            EmbeddedBroker(port, 0).start()
-        with pytest.raises(OutsideError, match=rf"and {port} of .*websocket_port"):
-            EmbeddedBroker(0, port).start()
+        with pytest.raises(OutsideError, match=rf"port {port} of .*\[broker\] port"):
+            EmbeddedBroker(port).start()
 
 
-def test_two_brokers_of_one_port_are_explained_not_half_started() -> None:
-    """A broker that cannot have both ports leaves none open."""
-    broker = EmbeddedBroker(0, 0)
+def test_second_broker_of_a_port_is_explained_and_the_first_ends_once() -> None:
+    """A broker whose port is taken leaves the first alone; its port is free after the end."""
+    broker = EmbeddedBroker(0)
     broker.start()
-    port, web = broker.port, broker.websocket_port
+    port = broker.port
     with pytest.raises(OutsideError):
-        EmbeddedBroker(port, web).start()
+        EmbeddedBroker(port).start()
     broker.stop()
     broker.stop()
-    with EmbeddedBroker(port, web) as again:
-        assert (again.port, again.websocket_port) == (port, web)
+    with EmbeddedBroker(port) as again:
+        assert again.port == port
 
 
 def test_listens_on_loopback_only(broker: EmbeddedBroker) -> None:
@@ -204,7 +153,6 @@ def test_listens_on_loopback_only(broker: EmbeddedBroker) -> None:
         outside = probe.getsockname()[0]
     if outside.startswith("127."):
         pytest.skip("this machine has no other address")
-    for port in (broker.port, broker.websocket_port):
-        with socket.socket() as knock:
-            knock.settimeout(2)
-            assert knock.connect_ex((outside, port)) != 0
+    with socket.socket() as knock:
+        knock.settimeout(2)
+        assert knock.connect_ex((outside, broker.port)) != 0

@@ -108,8 +108,8 @@ def _open(args: argparse.Namespace) -> None:
     _warn_where_nobody_may_answer(config)
     with ExitStack() as closing:
         if args.log is not None:
-            broker = closing.enter_context(EmbeddedBroker(0, 0))
-            config = with_broker(config, broker.port, broker.websocket_port)
+            broker = closing.enter_context(EmbeddedBroker(0))
+            config = with_broker(config, broker.port)
             closing.enter_context(clerk(config, args.log, book.runs[-1] if book.runs else None))
         port = config.board.port and config.board.port + 1
         port = port if args.http_port is None else args.http_port

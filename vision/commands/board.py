@@ -134,18 +134,17 @@ def _add_camera(file: TableFile, source: str | None) -> None:
     named = named or source or "0"
     file.change("camera", {"source": named, "width": width, "height": height})
     if not file.section("broker"):
-        _find_ports(file)
+        _find_port(file)
     print(f"{file.path}: the camera {shown(named)} gives {width} x {height} pixels")
 
 
-def _find_ports(file: TableFile) -> None:
-    """Name free ports for the embedded broker, where a program has the usual ones."""
+def _find_port(file: TableFile) -> None:
+    """Name a free port for the embedded broker, where a program has the usual one."""
     usual = BrokerSection()
     try:
-        with EmbeddedBroker(usual.port, usual.websocket_port):
+        with EmbeddedBroker(usual.port):
             return
     except OutsideError:
-        with EmbeddedBroker(0, 0) as broker:
-            ports = {"port": broker.port, "websocket_port": broker.websocket_port}
-    file.change("broker", ports)
-    print(f"{file.path}: port {usual.port} or {usual.websocket_port} is taken; [broker] has others")
+        with EmbeddedBroker(0) as broker:
+            file.change("broker", {"port": broker.port})
+    print(f"{file.path}: port {usual.port} is taken; [broker] has another")

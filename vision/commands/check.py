@@ -193,8 +193,8 @@ def _broker(config: TableConfig) -> Iterator[str]:
             if _running(config):
                 yield f"embedded, run by the reader that runs now, port {broker.port}"
                 return
-            with EmbeddedBroker(broker.port, broker.websocket_port):
-                yield f"embedded, ports {broker.port} and {broker.websocket_port} are free"
+            with EmbeddedBroker(broker.port):
+                yield f"embedded, port {broker.port} is free"
                 yield (
                     "it is for a demo: whatever runs on this machine may publish as the reader, "
                     'and hear all; a house has a broker with accounts ([broker] kind = "external")'

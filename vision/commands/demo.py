@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     goes_on = args.loop or (sys.stdin.isatty() and not args.fast)
     with ExitStack() as opened:
         broker = _broker(config, opened)
-        config = with_broker(config, broker.port, broker.websocket_port)
+        config = with_broker(config, broker.port)
         config, no_reports = _with_archive(config, folder, opened)
         editor = TableEditor(config, file, live_drawing, live_measuring())
         reports = reports_of(config.archive)
@@ -103,7 +103,7 @@ Three things to try:
  3. Find it again in {"the shoes of the desk" if no_reports else f"the reports: {url}reports"}
 
 dealer strip: {url}dealer   as dealer; set-up: {url}setup   as engineer
-messages:     mosquitto_sub -p {broker.port} -t 'casino/#' -v   (WebSocket: {broker.websocket_port})
+messages:     mosquitto_sub -p {broker.port} -t 'casino/#' -v
 files:        {folder}: log, messages, pictures; demo.key signs shoe-reader order{more}
 """,
         flush=True,
@@ -128,12 +128,12 @@ def _with_people(config: TableConfig, folder: Path, log: Path) -> tuple[TableCon
 
 
 def _broker(config: TableConfig, opened: ExitStack) -> EmbeddedBroker:
-    """Open the broker, at free ports where the usual ones are taken."""
-    broker = EmbeddedBroker(config.broker.port, config.broker.websocket_port)
+    """Open the broker, at a free port where the usual one is taken."""
+    broker = EmbeddedBroker(config.broker.port)
     try:
         return opened.enter_context(broker)
     except OutsideError:
-        return opened.enter_context(EmbeddedBroker(0, 0))
+        return opened.enter_context(EmbeddedBroker(0))
 
 
 def _with_archive(config: TableConfig, folder: Path, opened: ExitStack) -> tuple[TableConfig, str]:

@@ -72,7 +72,7 @@ def _broker(settings: BrokerSection) -> AbstractContextManager[object]:
     # Only here: a table with a broker of its own, or none, does without the one of Python.
     from vision.mqtt.embedded_broker import EmbeddedBroker  # noqa: PLC0415
 
-    return EmbeddedBroker(settings.port, settings.websocket_port)
+    return EmbeddedBroker(settings.port)
 
 
 def _watch(app: TableReader, console: Console) -> None:

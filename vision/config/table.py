@@ -292,7 +292,6 @@ class BrokerSection(AccountSection):
     kind: Literal["embedded", "external", "none"] = "embedded"
     host: Hosts = ("127.0.0.1",)
     port: Port = 1883
-    websocket_port: Port = 9001
     tls_ca: PathText = ""
     insecure: bool = False
     certificate: PathText = ""

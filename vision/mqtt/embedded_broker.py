@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import threading
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, Self
 
-import websockets
 from amqtt.broker import Broker
 from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
 from amqtt.errors import BrokerError
@@ -32,20 +29,12 @@ SETTLE_S = 3.0
 CALM_TRIES = 3
 CALM_EVERY_S = 0.01
 
-# A page from elsewhere, open in a browser on this machine, could reach a loopback port: so the
-# WebSocket listener takes only pages that this machine itself serves, and programs (no origin).
-LOCAL_ORIGINS = [None, re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")]
-
 
 class EmbeddedBroker:
-    """An MQTT 3.1.1 broker on loopback, over TCP and WebSocket.
+    """An MQTT 3.1.1 broker on loopback; port 0 takes a free one, whose number `port` then has."""
 
-    Port 0 takes a free port; `port` and `websocket_port` then have its number.
-    """
-
-    def __init__(self, port: int, websocket_port: int) -> None:
+    def __init__(self, port: int) -> None:
         self.port = port
-        self.websocket_port = websocket_port
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._failure: BaseException | None = None
@@ -53,18 +42,17 @@ class EmbeddedBroker:
         self._thread = threading.Thread(target=self._run, name="embedded-broker", daemon=True)
 
     def start(self) -> None:
-        """Start, and return when both ports answer; OutsideError when a port is taken."""
-        for name in ("amqtt", "transitions", "websockets"):
+        """Start, and return when the port answers; OutsideError when it is taken."""
+        for name in ("amqtt", "transitions"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._thread.start()
         if not self._ready.wait(START_S):
             raise OutsideError(f"the embedded broker did not start within {START_S:.0f} s")
         if self._failure is not None:
-            ports = f"{self.port} and {self.websocket_port} of {HOST}"
             raise OutsideError(
-                f"the embedded broker cannot use ports {ports}: {self._failure}; stop the program "
-                "that holds one (ss -ltnp names it), or set [broker] port and websocket_port to "
-                'others, or use that broker with [broker] kind = "external"'
+                f"the embedded broker cannot use port {self.port} of {HOST}: {self._failure}; stop "
+                "the program that holds it (ss -ltnp names it), or set [broker] port to another, "
+                'or use that broker with [broker] kind = "external"'
             ) from self._failure
 
     def stop(self) -> None:
@@ -89,18 +77,15 @@ class EmbeddedBroker:
         self._loop.close()
 
     async def _open(self) -> None:
-        tcp, web = f"{HOST}:{self.port}", f"{HOST}:{self.websocket_port}"
+        address = f"{HOST}:{self.port}"
         configuration = BrokerConfig(
-            listeners={
-                "default": ListenerConfig(type=ListenerType.TCP, bind=tcp),
-                "websocket": ListenerConfig(type=ListenerType.WS, bind=web),
-            },
+            listeners={"default": ListenerConfig(type=ListenerType.TCP, bind=address)},
             # Named, because the default set logs every packet and publishes $SYS topics.
             plugins={"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}},
         )
         self._broker = _Broker(configuration, loop=self._loop)
         await self._broker.start()
-        self.port, self.websocket_port = self._broker.ports()
+        self.port = self._broker.port()
 
     def __enter__(self) -> Self:
         self.start()
@@ -131,13 +116,10 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
         super().__init__(config, loop=loop)
         self._subscriptions = _Snapshot()
 
-    def ports(self) -> tuple[int, int]:
-        """Return the ports that were bound: TCP, WebSocket."""
-        tcp, web = (
-            next(iter(self._servers[name].instance.sockets)).getsockname()[1]
-            for name in ("default", "websocket")
-        )
-        return int(tcp), int(web)
+    def port(self) -> int:
+        """Return the port that was bound."""
+        (listener,) = self._servers["default"].instance.sockets
+        return int(listener.getsockname()[1])
 
     async def close(self) -> None:
         """Shut down everything that has been started, of a half-started broker too."""
@@ -168,20 +150,6 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
             for message in session.inflight_out.values()
         )
         return waiting or unsent or not self._broadcast_queue.empty()
-
-    async def _create_server_instance(
-        self, name: str, kind: ListenerType, address: str, port: int, ssl_context: Any
-    ) -> Any:
-        # amqtt gives `websockets.serve` no list of origins.
-        if kind != ListenerType.WS:
-            return await super()._create_server_instance(name, kind, address, port, ssl_context)
-        return await websockets.serve(
-            partial(self.ws_connected, listener_name=name),
-            address,
-            port,
-            origins=LOCAL_ORIGINS,
-            subprotocols=[websockets.Subprotocol("mqtt")],
-        )
 
     async def _publish_retained_messages_for_subscription(
         self, subscription: tuple[str, int], session: Any

@@ -346,10 +346,10 @@ def address_of(
     )
 
 
-def with_broker(config: TableConfig, port: int, websocket_port: int) -> TableConfig:
-    """Return the settings with an embedded broker at these ports."""
-    ports = {"kind": "embedded", "port": port, "websocket_port": websocket_port}
-    return config.model_copy(update={"broker": config.broker.model_copy(update=ports)})
+def with_broker(config: TableConfig, port: int) -> TableConfig:
+    """Return the settings with an embedded broker at this port."""
+    own = config.broker.model_copy(update={"kind": "embedded", "port": port})
+    return config.model_copy(update={"broker": own})
 
 
 def serve_boards(

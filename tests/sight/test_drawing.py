@@ -113,6 +113,20 @@ def test_card_bears_its_order_and_its_name() -> None:
     assert 0 < amounts[0] < amounts[1]
 
 
+def test_card_that_was_changed_is_red_and_bears_both_names() -> None:
+    """What lies there now stands beside what was read before: it is no card that is simply read."""
+    here = PLACES[Slot.BANCO_2]
+    view = card(here, NINE)
+    changed = replace(view, said=replace(view.said, switched=Card.parse("Ac")))
+    top, bare, widths = round(float((quad(here) * SCALE)[:, 1].min())), drawn(with_cards()), []
+    for each, colour in ((view, READ), (changed, UNREAD)):
+        image = drawn(with_cards(each))
+        assert ink(image, colour, quad(here)) > 150
+        label = (image != bare).any(axis=2)[top - 18 : top - 5]
+        widths.append(int(label.any(axis=0).sum()))
+    assert widths[1] > 1.5 * widths[0]
+
+
 def test_labels_of_cards_in_a_pile_stay_readable() -> None:
     """Two cards in one place have their words one above the other."""
     here = PLACES[Slot.BANCO_2]

@@ -177,15 +177,20 @@ def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
             pen.outline(box.quad, FOUND, 1)
     for card in seen.cards:
         said = card.said
-        colour = UNREAD if said.declined else OPEN if said.card is None else READ
+        wrong = said.declined or said.switched is not None
+        colour = UNREAD if wrong else OPEN if said.card is None else READ
         name = said.card or ("unread" if said.declined else "")
+        name = name if said.switched is None else f"{name} now {said.switched}"
         pen.outline(card.quad, colour, 2, dashed=not card.seen)
         pen.label(card.quad, f"{said.order} {name}".strip(), colour)
 
 
 def _legend(pen: _Pen) -> None:
     """Say what the colours mean."""
-    rows = [("read", READ), ("lies", OPEN), ("unread", UNREAD), ("detected", FOUND), ("hand", HAND)]
+    rows = [
+        ("read", READ), ("lies", OPEN), ("unread, changed", UNREAD), ("detected", FOUND),
+        ("hand", HAND),
+    ]  # fmt: skip
     for row, (words, colour) in enumerate(rows):
         left, top = LEGEND_PX, 8 + LINE_PX * row
         box = [[left, top], [left + 16, top], [left + 16, top + 9], [left, top + 9]]

@@ -14,7 +14,7 @@ import pytest
 from tests.chaos.table import config_of
 from tests.config.test_table import table_file
 from tests.mqtt.endpoints import endpoint_at
-from tests.mqtt.mqtt_tools import free_port, wait_for
+from tests.mqtt.mqtt_tools import wait_for
 from tests.mqtt.test_publisher import PREFIX, WILL, say
 from tests.storage.test_log import HEADER
 from vision.board.feed import Feed
@@ -22,7 +22,7 @@ from vision.board.table_state import TableState
 from vision.config.table import BrokerSection, load
 from vision.errors import ConfigurationError
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.mqtt.endpoint import Address, endpoint_of, new_client, reachable
+from vision.mqtt.endpoint import Address, endpoint_of, new_client
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
 from vision.wire.form import unproven
@@ -121,14 +121,6 @@ def test_messages_go_by_the_next_address_when_one_is_lost(
     assert heard[-10:] == [f"{number}" for number in range(10, 20)]
     display.disconnect()
     display.loop_stop()
-
-
-def test_reachable_broker_is_the_first_that_accepts(
-    brokers: tuple[EmbeddedBroker, EmbeddedBroker],
-) -> None:
-    """An order is given by any node that lives."""
-    others = (Address("127.0.0.1", brokers[0].port),)
-    assert reachable(endpoint_at(port=free_port(), others=others)).port == brokers[0].port
 
 
 def test_board_hears_a_table_that_is_at_another_node_than_one_of_its_two(

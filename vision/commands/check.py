@@ -19,6 +19,7 @@ from vision.app.service import ETC, as_root_sees, installation, instance, lackin
 from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import first_frame
 from vision.clock import time_sync
+from vision.commands import needs_floor
 from vision.config.errors import implausible
 from vision.config.identity import identify
 from vision.config.profiles import load_profile, sheet_findings
@@ -27,7 +28,7 @@ from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.files import is_private
 from vision.metrics.counters import ask
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.mqtt.endpoint import LEAST_SERVER, dotted, endpoint_of, probe, version_of
+from vision.mqtt.endpoint import endpoint_of, probe
 from vision.record.codec import rules_hash
 from vision.secrets import masked, shown
 from vision.sight.quality.view import blind_reason, gauges
@@ -211,14 +212,14 @@ def _broker(config: TableConfig) -> Iterator[str]:
 
 def _store(config: TableConfig) -> Iterator[str]:
     """Yield the versions of the nats-servers of the house's store, and which are too old."""
-    versions = {server: version_of(server) for server in config.standby.servers}
-    yield ", ".join(f"{server} has nats-server {dotted(one)}" for server, one in versions.items())
-    for server, version in versions.items():
-        if version < LEAST_SERVER:
-            yield (
-                f"{server}: nats-server {dotted(version)} has known vulnerabilities; install "
-                f"{dotted(LEAST_SERVER)} or later, from the project itself"
-            )
+    with needs_floor("[standby] servers"):
+        from vision.floor.pair.house_store import dotted, outdated, versions  # noqa: PLC0415
+        from vision.floor.pair.reader import account_of  # noqa: PLC0415
+    found = dict(versions(account_of(config)))
+    yield ", ".join(f"{server} has nats-server {dotted(one)}" for server, one in found.items())
+    for server, version in found.items():
+        if old := outdated(version):
+            yield f"{server}: {old}"
 
 
 def _orders(config: TableConfig) -> Iterator[str]:

@@ -12,8 +12,8 @@ import concurrent.futures
 import logging
 import ssl
 import threading
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import nats
@@ -25,7 +25,6 @@ from nats.js.errors import APIError, KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
 from vision.errors import OutsideError
-from vision.mqtt.endpoint import LEAST_SERVER, dotted
 
 BUCKET = "shoe-reader-lease"
 STREAM = "shoe-reader-log"
@@ -40,6 +39,9 @@ PING_S = 1
 # Seconds for which records are kept in the store: a standby that was away for longer is given a
 # copy of the other's log. Longer takes room on each broker (about 1 GB a table and month).
 KEEP_S = 14 * 86_400
+# The first nats-server without the holes that were known when this was written (CVE-2025-30215,
+# CVE-2026-33222); an older one lets strangers into the store.
+LEAST_SERVER = (2, 11, 15)
 # JetStream's code for "wrong last sequence".
 WRONG_LAST = 10071
 
@@ -91,11 +93,7 @@ class HouseStore:
             self._future(self._connect()).result(START_S)
         except (TimeoutError, NatsError, OSError) as error:
             self.close()
-            servers = ", ".join(self._account.servers)
-            raise OutsideError(
-                f"the house's store at {servers} cannot be used: {error or 'no answer'}; start the "
-                "nats-servers, or check [standby] servers, username and the rights there"
-            ) from error
+            raise _unusable(self._account, error) from error
 
     def close(self) -> None:
         """Disconnect."""
@@ -160,29 +158,10 @@ class HouseStore:
             raise AwayError(str(error) or "no answer") from error
 
     async def _connect(self) -> None:
-        account = self._account
-        context = ssl.create_default_context(cafile=account.tls_ca) if account.tls_ca else None
-        self._client = await nats.connect(
-            servers=list(account.servers),
-            user=account.username or None,
-            password=account.password or None,
-            tls=context,
-            inbox_prefix=f"_INBOX.{account.key}".encode(),
-            connect_timeout=ANSWER_S,
-            reconnect_time_wait=RECONNECT_S,
-            max_reconnect_attempts=-1,
-            ping_interval=PING_S,
-            error_cb=_ignore,
-        )
+        self._client = await _joined(self._account, reconnect=True)
         self._js = self._client.jetstream(timeout=ANSWER_S)
-        version = self._client.connected_server_version
-        if (old := (version.major, version.minor, version.patch)) < LEAST_SERVER:
-            log.warning(
-                "nats-server %s has known vulnerabilities; install %s or later, from the "
-                "project itself",
-                dotted(old),
-                dotted(LEAST_SERVER),
-            )
+        if old := outdated(_version_of(self._client)):
+            log.warning("%s", old)
         while True:
             try:
                 await self._make_places(self._js)
@@ -227,3 +206,71 @@ class HouseStore:
 
 async def _ignore(_error: Exception) -> None:
     """Say nothing of a connection that is made again: who asks learns that the store is away."""
+
+
+async def _joined(account: HouseAccount, *, reconnect: bool) -> Client:
+    context = ssl.create_default_context(cafile=account.tls_ca) if account.tls_ca else None
+    return await nats.connect(
+        servers=list(account.servers),
+        user=account.username or None,
+        password=account.password or None,
+        tls=context,
+        inbox_prefix=f"_INBOX.{account.key}".encode(),
+        connect_timeout=ANSWER_S,
+        allow_reconnect=reconnect,
+        reconnect_time_wait=RECONNECT_S,
+        max_reconnect_attempts=-1 if reconnect else 1,
+        ping_interval=PING_S,
+        error_cb=_ignore,
+    )
+
+
+def _unusable(account: HouseAccount, error: Exception) -> OutsideError:
+    return OutsideError(
+        f"the house's store at {', '.join(account.servers)} cannot be used: {error or 'no answer'};"
+        " start the nats-servers, or check [standby] servers, username and the rights there"
+    )
+
+
+# --- versions of the servers ----------------------------------------------------------------------
+
+
+Version = tuple[int, ...]
+
+
+def versions(account: HouseAccount) -> Iterator[tuple[str, Version]]:
+    """Yield each server of the store with its version; OutsideError where one lets nobody in."""
+
+    async def ask(server: HouseAccount) -> Version:
+        client = await _joined(server, reconnect=False)
+        try:
+            return _version_of(client)
+        finally:
+            await client.close()
+
+    for server in account.servers:
+        one = replace(account, servers=(server,))
+        try:
+            yield server, asyncio.run(asyncio.wait_for(ask(one), 2 * ANSWER_S))
+        except (TimeoutError, NatsError, OSError) as error:
+            raise _unusable(one, error) from error
+
+
+def _version_of(client: Client) -> Version:
+    version = client.connected_server_version
+    return version.major, version.minor, version.patch
+
+
+def dotted(version: Version) -> str:
+    """Write a version as people do."""
+    return ".".join(map(str, version))
+
+
+def outdated(version: Version) -> str:
+    """Return what is to be done about an old server, "" where it is none."""
+    if version >= LEAST_SERVER:
+        return ""
+    return (
+        f"nats-server {dotted(version)} has known vulnerabilities; install {dotted(LEAST_SERVER)} "
+        "or later, from the project itself"
+    )

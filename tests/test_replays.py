@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.table_log import PLAYS, header, said, write_log
 from vision.app.order_intake import AT_ONCE, RANGES_EACH, Replays
 from vision.record.facts import EvidenceKept, Medium
 from vision.storage.log import Store
+from vision.storage.log_reader import proven_messages
 from vision.wire.commands import PUBLIC, again
 from vision.wire.messages import Message
 
@@ -35,7 +37,14 @@ def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]
     write_log(tmp_path / "t.sqlite", events)
     clock = Clock()
     with Store(tmp_path / "t.sqlite", header()) as store:
-        yield Replays(store, PREFIX, clock), clock, said(events)
+        yield replays_of(store, clock), clock, said(events)
+
+
+def replays_of(store: Store, clock: Clock) -> Replays:
+    """Give the replays of a log that nobody signs."""
+    path = store.database.path
+    proven = partial(proven_messages, path, vouches=None, head=store.head[1])
+    return Replays(store, PREFIX, proven, clock)
 
 
 def ask(replays: Replays, **fields: Any) -> tuple[bool, str]:
@@ -127,7 +136,7 @@ def test_pictures_come_again_only_to_who_has_signed(tmp_path: Path) -> None:
     write_log(tmp_path / "t.sqlite", [kept])
     clock = Clock()
     with Store(tmp_path / "t.sqlite", header()) as store:
-        replays = Replays(store, PREFIX, clock)
+        replays = replays_of(store, clock)
         assert ask(replays, first=1, last=2)[0]
         heard = [message.topic.removeprefix(PREFIX) for message in drain(replays, clock)]
         assert heard == ["replay/restricted/evidence"]

@@ -29,7 +29,7 @@ from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log import BESIDE, Store
 from vision.storage.log_reader import read_log, walked
 from vision.storage.retention import CHECKPOINTS, ProvenCheckpoint, ProvenCheckpoints
-from vision.wire.messages import Message
+from vision.wire.messages import Message, message_sum
 
 # What somebody may write into a column: too small, too large, of another row; text, nothing.
 VALUES = (0, -1, 1, 2, 7, 10**15, 2.5, "x", b"x", "", None)
@@ -149,6 +149,43 @@ def test_no_column_of_any_table_beside_the_chain_is_believed(folder: Path) -> No
         assert tried > before, f"nothing of {table}.{column} could be changed"
     assert tried > 50
     assert audit(folder) == 0, "and put back, all is well"
+
+
+def put(log: Path, message: Message) -> None:
+    """Write a row of a message, with the sum that goes with it."""
+    row = (message.seq, message.topic, message.payload, message.qos, message.retain)
+    with closing(sqlite3.connect(log, isolation_level=None)) as db:
+        values = (*row, message_sum(message))
+        db.execute("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?)", values)
+
+
+def test_what_is_given_out_again_is_what_records_prove(folder: Path) -> None:
+    """A row that a broker had long acknowledged, changed with its sum: nobody gets it again."""
+    log = folder / "t.sqlite"
+    said = list(walked_messages(log))
+    with opened(folder) as journal:
+        assert journal.link.proven(range(1, len(said) + 1)) == said
+        assert journal.link.proven(range(5, 8)) == said[4:7]
+    for number in (1, len(said) // 4, len(said) // 2):
+        whole = log.read_bytes()
+        true = said[number - 1]
+        put(log, true._replace(payload=true.payload.replace(b'"', b"' ", 1) + b" "))
+        with opened(folder) as journal:
+            asked = {"first": max(1, number - 1), "last": number + 1}
+            reply = journal.link._replays.ask(asked, "", len(said), NOON)
+            assert not reply.accepted
+            assert journal.link._replays.next() is None
+        log.write_bytes(whole)
+
+
+def test_number_that_no_record_proves_is_not_gone_on_from(folder: Path) -> None:
+    """A row with a high number would have made all later messages begin there, and be believed."""
+    said = list(walked_messages(folder / "t.sqlite"))
+    put(folder / "t.sqlite", said[-1]._replace(seq=10**12))
+    assert audit(folder) == 3
+    with opened(folder) as journal, pytest.raises(OutsideError, match="was changed"):
+        journal.start(journal.table.clock, "b2", ())
+    assert audit(folder) == 3
 
 
 def redate(folder: Path, n: int, clock: int) -> None:

@@ -28,9 +28,10 @@ from vision.game.outputs import Replied
 from vision.mqtt.endpoint import endpoint_of
 from vision.mqtt.lanes import Fill
 from vision.mqtt.publisher import Bulk, Publisher
+from vision.record.chain import BrokenChainError
 from vision.record.facts import Fact, Recorded
-from vision.storage.log import Store
-from vision.storage.log_reader import recent_orders
+from vision.storage.log import Store, changed_log
+from vision.storage.log_reader import proven_messages, recent_orders
 from vision.version import VERSION
 from vision.wire.commands import UNANSWERED, Fields, RefusedError, ref_of
 from vision.wire.discovery import discovery
@@ -64,13 +65,21 @@ class TableLink:
         self.gate = Gate(f"{prefix}cmd/", users, fresh_ms)
         self.remember()
         self._second_person = config.orders.second_person
-        self._replays = Replays(store, prefix)
+        self._replays = Replays(store, prefix, self.proven)
         self._watch = LinkWatch()
         self._refused_before = 0
         self._refused = Burst("ORDERS", "orders refused")
         self._not_let_in = Burst("LOGINS", "failed log-ins")
         self._publisher: Publisher | None = None
         self._intake: OrderIntake | None = None
+
+    def proven(self, asked: range) -> list[Message]:
+        """Return messages as the log proves them; OutsideError where rows beside it are others."""
+        path = self._store.database.path
+        try:
+            return proven_messages(path, asked, self._store.vouches, self._store.head[1])
+        except BrokenChainError as error:
+            raise changed_log(path, error) from error
 
     def remember(self) -> None:
         """Take no order again that stands in the log."""
@@ -229,6 +238,8 @@ class Journal(RunLog):
         """
         stream = self._session.stream
         after = self._store.last_seq if self._store.last_seq > stream.seq else 0
+        if after:  # as another version made them, if records prove that
+            self.link.proven(range(stream.seq + 1, after + 1))
         started = Started(at, boot, VERSION, models, identity, stream.term, after=after)
         return self.begin(started, more=unsigned_facts(self._unsigned, at))
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from vision.access.command_gate import Gate, Ordered, Signed
 from vision.access.users import Users
+from vision.errors import OutsideError
 from vision.game.outputs import Replied
 from vision.mqtt.publisher import OrderRequest, Publisher
 from vision.record.codec import canonical
@@ -212,11 +213,15 @@ RANGES_LIMIT = 10  # requests in the queue; a further one is refused
 RANGES_EACH = 4
 
 
+# What a request counts for besides: its messages are held against the records of their shoe, which
+# takes some 0.1 s. More delays who asks for little, less lets a flood of them take the processor.
+PROOF = 250
+
+
 class _Range(NamedTuple):
     """The messages still to be sent to a sender, "" where nobody signed."""
 
-    first: int
-    last: int
+    messages: deque[Message]
     sender: str
 
 
@@ -227,10 +232,12 @@ class Replays:
         self,
         store: Store,
         prefix: str,
+        proven: Callable[[range], list[Message]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic."""
+        """Serve what `proven` finds in the store; `prefix` begins topics, clock is monotonic."""
         self._store = store
+        self._proven = proven
         self._prefix = prefix
         self._clock = clock
         self._mutex = threading.Lock()
@@ -248,13 +255,18 @@ class Replays:
             first, last = read_range(fields, newest)
             if self._store.count_messages(first, last) <= last - first:
                 raise RefusedError(NOT_STORED)
+            senders = [waiting.sender for waiting in tuple(self._ranges)]
+            if len(senders) >= RANGES_LIMIT or senders.count(sender) >= RANGES_EACH:
+                raise RefusedError("others wait for messages too: ask again in a while")
+            messages = deque(self._proven(range(first, last + 1)))
             with self._mutex:
-                same = sum(waiting.sender == sender for waiting in self._ranges)
-                if len(self._ranges) >= RANGES_LIMIT or same >= RANGES_EACH:
-                    raise RefusedError("others wait for messages too: ask again in a while")
-                self._ranges.append(_Range(first, last, sender))
+                self._ranges.append(_Range(messages, sender))
+                self._paid_until = PROOF / RATE_PER_S + max(self._paid_until, self._clock())
         except RefusedError as error:
             return Replied(at, ref, REPLAY, "", accepted=False, why=str(error))
+        except OutsideError as error:
+            log.error("messages are not given out again: %s", error)
+            return Replied(at, ref, REPLAY, "", accepted=False, why=NOT_STORED)
         return Replied(at, ref, REPLAY, str(fields.get("by", "")), accepted=True, why="")
 
     def next(self) -> Message | None:
@@ -270,17 +282,16 @@ class Replays:
             self._ready.extendleft(reversed(messages))
 
     def _read(self) -> None:
-        """Read the messages that are due now; OutsideError where the store fails."""
+        """Have the messages that are due now ready."""
         now = self._clock()
         self._paid_until = max(self._paid_until, now - AT_ONCE / RATE_PER_S)
         room = min(AT_ONCE, int((now - self._paid_until) * RATE_PER_S))
         if not self._ranges or room < 1:
             return
-        wanted = self._ranges.popleft()
-        until = min(wanted.last, wanted.first + room - 1)
-        if until < wanted.last:
-            self._ranges.appendleft(wanted._replace(first=until + 1))
-        found = self._store.messages(wanted.first, until)
+        wanted = self._ranges[0]
+        found = [wanted.messages.popleft() for _ in range(min(room, len(wanted.messages)))]
+        if not wanted.messages:
+            self._ranges.popleft()
         self._paid_until += len(found) / RATE_PER_S
         self._ready += [
             again(message, self._prefix)

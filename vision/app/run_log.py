@@ -138,6 +138,7 @@ class RunLog:
             messages = destinations.messages
             self._file = messages and opening.enter_context(MessagesFile(messages))
             self._signer = open_signer(config, destinations.log)
+            self._store.vouches = self._signer.signed if self._signer else None
             self._session, self._unsigned = restored(destinations.log, header, self._signer)
             refuse_unsigned(destinations.log, self._signer, self._session.register)
             self._closing = opening.pop_all()

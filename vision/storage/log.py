@@ -192,6 +192,7 @@ class Store:
         another table or other rules.
         """
         self._has_outbox = has_outbox
+        self.vouches: Vouches | None = None  # whether a signature is believed, where one signs
         self._damage = ""
         self.database = Database(path)
         try:

@@ -8,6 +8,7 @@ each row of the table of messages is compared with what comes of it. A log of on
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +29,7 @@ from vision.record.chain import (
 from vision.record.codec import GENESIS, Record, event_from_json, messages_digest
 from vision.record.facts import Anchored, Nonce
 from vision.storage.log import MESSAGES, messages_from
-from vision.storage.retention import CHECKPOINTS, newest_pruning
+from vision.storage.retention import CHECKPOINTS, Vouches, newest_pruning, signs
 from vision.storage.sqlite import reading
 from vision.wire.messages import Message, message_line, message_sum
 from vision.wire.session import LogFold, Step, TableSession, new_session
@@ -376,6 +377,33 @@ class Rows:
         while self._row is not None and self._row.seq <= seq:
             self.unproven += 1
             self._row = next(self._waiting, None)
+
+
+def proven_messages(path: Path, asked: range, vouches: Vouches | None, head: str) -> list[Message]:
+    """Return the messages with a `seq` in `asked`, which a table's records prove by their digests.
+
+    The records are held up to a signature that is believed, or to the one whose hash is `head`.
+    BrokenChainError or OutsideError where rows are not what was said, or are not there.
+    """
+    begin = next((mark for mark in checkpoints(path) if mark.seq < asked.start), WHOLE)
+    rows = _messages(path, f"seq > {begin.seq}")
+    found: list[Message] = []
+    seq, previous = begin.seq, ""
+    for record, content in verified(read_table(path, begin.number), begin.number, begin.before):
+        if content.get("said") and seq < asked[-1]:
+            digest = hashlib.sha256()
+            while digest.hexdigest() != content["said"]:
+                message = next(rows, None)
+                if message is None:
+                    raise BrokenChainError(record.number, "said other messages than are stored")
+                digest.update(f"{message_line(message)}\n".encode())
+                seq = message.seq
+                found += [message] if seq in asked else []
+        is_sure = vouches is None or record.hash == head or signs(content, previous, vouches)
+        if seq >= asked[-1] and is_sure:
+            return found
+        previous = record.hash
+    raise BrokenChainError(begin.number, "is followed by no signature, or by too few messages")
 
 
 def standing_messages(path: Path) -> dict[str, str]:

@@ -113,20 +113,10 @@ class ProvenCheckpoints:
         last = ""
         for record, content in verified(rows, number, str((before or ("",))[0])):
             found = content if found is None else found
-            if self._vouches is None or self._signs(content, last, self._vouches):
+            if self._vouches is None or signs(content, last, self._vouches):
                 return found
             last = record.hash
         raise BrokenChainError(number, "no signature that this reader trusts is behind it")
-
-    @staticmethod
-    def _signs(content: dict[str, Any], previous: str, vouches: Vouches) -> bool:
-        with of_record(content["n"]):
-            event = content.get("event", {})
-            anchor = event_from_json(event) if event.get("is") == Anchored.__name__ else None
-        signed = (content["n"] - 1, previous)
-        return isinstance(anchor, Anchored) and (
-            (anchor.number, anchor.hash) == signed and vouches(anchor)
-        )
 
     def gaps(self) -> list[list[Any]]:
         """Return the gaps that the newest record of them lists, that record proven."""
@@ -137,6 +127,17 @@ class ProvenCheckpoints:
         """Return the newest that is older than a time (Unix ms), the beginning where none is."""
         older = bisect_left(self.numbers, at, key=lambda number: self.mark(number).at)
         return self.mark(self.numbers[older - 1] if older else 1)
+
+
+def signs(content: dict[str, Any], previous: str, vouches: Vouches) -> bool:
+    """Whether a record signs the one before it, whose hash is `previous`, as `vouches` believes."""
+    with of_record(content["n"]):
+        event = content.get("event", {})
+        anchor = event_from_json(event) if event.get("is") == Anchored.__name__ else None
+    signed = (content["n"] - 1, previous)
+    return isinstance(anchor, Anchored) and (
+        (anchor.number, anchor.hash) == signed and vouches(anchor)
+    )
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any, cast
@@ -25,9 +25,10 @@ from vision.clock import now_ms
 from vision.commands.printing.console import NOT_PROVEN
 from vision.game.coup.alerts import OPEN
 from vision.mqtt.publisher import OrderRequest, Publisher
-from vision.record.codec import canonical, chain_hash, event_to_json
+from vision.record.codec import canonical, chain_hash, event_from_json, event_to_json
 from vision.record.facts import Fact, Recorded
-from vision.storage.log import write_record
+from vision.storage.log import Entry, Store, write_record
+from vision.storage.log_reader import folded
 from vision.wire.commands import read_command
 from vision.wire.messages import Message
 from vision.wire.session import advance
@@ -205,6 +206,19 @@ def test_deed_without_an_order_is_found(log: Path, capsys: pytest.CaptureFixture
     write(log, {record["n"]: record})
     assert main(["audit", str(log)]) == 3
     assert "was signed by nobody" in capsys.readouterr().err
+
+
+def test_order_that_is_given_again_is_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its signature is good, and whoever can write the file can copy it: each counts once."""
+    record = next(content for content in reversed(contents(log)) if "order" in content)
+    session = folded(log)
+    event = replace(event_from_json(record["event"]), at=session.table.clock + 1)
+    step = advance(session, event)
+    with Store(log, contents(log)[0]["log"], has_outbox=False) as store:
+        store.append([Entry(event, step.messages, None, record["order"])])
+    assert main(["replay", str(log), "--check"]) == 0
+    assert main(["audit", str(log)]) == 3
+    assert "the order had been given already" in capsys.readouterr().err
 
 
 def keyed(log: Path) -> None:

@@ -57,10 +57,10 @@ class Found:
     `unsealed` the records of prunings that nobody signed at once. `signers` are the keys that
     signed, in their order, `lapsed` counts signatures of keys that did not count then. `begun`
     names the log that this one goes on from. `gone` counts anchors kept elsewhere that lie in a
-    gap, `orders` those that were verified, `orders_unproved` those of a time at which the log does
-    not name the keys, `unordered` the records of a desk's facts without an order. `adopted` are
-    records that say which (first, last) were taken over, though nobody signed them. `stored` is the
-    evidence that the log names, `deleted` the files of it that it says were deleted.
+    gap, `orders` are key and nonce of those that were verified, `orders_unproved` counts those of
+    a time at which the log does not name the keys, `unordered` are records of a desk's facts
+    without an order, `adopted` records that say which (first, last) were taken over unsigned.
+    `stored` is the evidence that the log names, `deleted` its files that it says were deleted.
     """
 
     site: str
@@ -82,7 +82,7 @@ class Found:
     signers: list[str] = field(default_factory=list)
     lapsed: dict[str, int] = field(default_factory=dict)
     begun: LogBegun | None = None
-    orders: int = 0
+    orders: set[tuple[object, object]] = field(default_factory=set)
     orders_unproved: int = 0
     unordered: list[int] = field(default_factory=list)
     adopted: list[tuple[int, int, int]] = field(default_factory=list)
@@ -337,9 +337,11 @@ def _take_order(found: Found, taken: Taken) -> None:
             found.unordered.append(taken.record.number)
         return
     fault = order_fault(taken.before, taken.content)
-    if fault:
+    fields = {} if fault else taken.content["order"]["fields"]
+    if fault or (fields.get("key"), fields.get("nonce")) in found.orders:
+        fault = fault or "had been given already: it stands in an earlier record"
         raise OutsideError(f"record {taken.record.number}: the order {fault}")
-    found.orders += 1
+    found.orders.add((fields.get("key"), fields.get("nonce")))
 
 
 def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
@@ -398,7 +400,7 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
         yield f"{many} signatures by key {key} do NOT count: by the ring it was not good then"
     yield from _gap_words(found, trust)
     if found.orders:
-        yield f"{found.orders} orders are signed by the key that their giver had then"
+        yield f"{len(found.orders)} orders are signed by the key that their giver had then"
     if found.orders_unproved:
         yield (
             f"{found.orders_unproved} orders were NOT verified: the log did not name the keys of "

@@ -28,6 +28,7 @@ from vision.sight.following.cards import HAND_OF, SHOE
 from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, SlotEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
+from vision.sight.following.hypotheses import BEAM, Decoder, TableLook
 from vision.sight.following.places import ElsewhereWatch
 from vision.sight.following.procedure import (
     ELSEWHERE,
@@ -38,7 +39,6 @@ from vision.sight.following.procedure import (
     UNDER,
     Procedure,
 )
-from vision.sight.following.world import BEAM, Decoder, TableLook
 
 # What the decoder cannot know or names otherwise: not counted as incidents here.
 NOT_OF_LAYOUT = {"SWITCH", "EXPOSED_IN_SHOE", "EXPOSED_EARLY", "UNREAD", "CUT_CARD", "MISREAD"}
@@ -63,7 +63,7 @@ class Tally:
     found: Counter[str] = field(default_factory=Counter)
     late: list[float] = field(default_factory=list)
     placed: list[float] = field(default_factory=list)
-    worlds: list[int] = field(default_factory=list)
+    hypotheses: list[int] = field(default_factory=list)
     seconds: float = 0.0
     steps: int = 0
     clean_odds: list[float] = field(default_factory=list)
@@ -73,13 +73,15 @@ class Tally:
         """Return the counts in words."""
         late = np.percentile(self.late, [50, 90]).round(2).tolist() if self.late else []
         placed = np.percentile(self.placed, [50, 90]).round(2).tolist() if self.placed else []
-        worlds = np.percentile(self.worlds, [50, 99]).astype(int).tolist() if self.worlds else []
+        hypotheses = (
+            np.percentile(self.hypotheses, [50, 99]).astype(int).tolist() if self.hypotheses else []
+        )
         return (
             f"{self.coups} coups: right {self.right}, held {self.held}, wrong {self.wrong}; "
             f"clean accused {self.accused} of {self.clean}; incidents {self.under_code} of "
             f"{self.incidents} (missed {dict(self.missed)}); out within 0.3 s "
             f"{self.in_time} of {self.cards}, p50/p90 {late}; placed {placed}; "
-            f"worlds {worlds}, {1000 * self.seconds / max(self.steps, 1):.2f} ms a frame"
+            f"hypotheses {hypotheses}, {1000 * self.seconds / max(self.steps, 1):.2f} ms a frame"
         )
 
 
@@ -143,7 +145,7 @@ def decode(
         likely = lip.take(values, at)
         if not decoder.step(at, likely, shown, hands=lip.hands, still_at=still_at):
             continue
-        tally.worlds.append(len(decoder.worlds))
+        tally.hypotheses.append(len(decoder.hypotheses))
         decoded.note(at, accounts, accounts.take(at, looked=glance is not None))
         tally.steps += 1
     decoded.note(stream.frames[-1], accounts, accounts.open)
@@ -285,7 +287,7 @@ def main() -> int:
     parser.add_argument(
         "--broken", choices=sorted(BROKEN), default="not", help="fail so on purpose"
     )
-    parser.add_argument("--beam", type=int, default=BEAM, help="worlds kept at most")
+    parser.add_argument("--beam", type=int, default=BEAM, help="hypotheses kept at most")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     table, everything = (

@@ -224,9 +224,9 @@ class Ours:
         self._follower.see(frame.at, self._mouth.values(frame.image, frame.at), sight)
         here = self._follower.cards()
         return {
-            "this follower": {card.said.order: card.quad for card in here},
+            "this follower": {card.reported.order: card.quad for card in here},
             "... where it sees the card": {
-                card.said.order: card.quad for card in here if card.seen
+                card.reported.order: card.quad for card in here if card.seen
             },
         }
 
@@ -336,30 +336,30 @@ def follow(film: Film, models: ModelSet, found: Detections) -> dict[str, Sequenc
         Theirs("botsort", "BoT-SORT", threshold),
         Theirs("botsort", "BoT-SORT, low scores too", LOWEST_SCORE),
     ]
-    said: dict[str, Sequences] = {}
+    reported: dict[str, Sequences] = {}
     for instant in film.instants():
         detections = found(instant.frame.image)
         for tracker in trackers:
             for row, boxes in tracker(instant.frame, detections).items():
-                said.setdefault(row, Sequences()).add(instant, boxes, complete=film.complete)
-    return said
+                reported.setdefault(row, Sequences()).add(instant, boxes, complete=film.complete)
+    return reported
 
 
-def table(films: Sequence[Film], said: Sequence[dict[str, Sequences]]) -> Iterator[str]:
+def table(films: Sequence[Film], reported: Sequence[dict[str, Sequences]]) -> Iterator[str]:
     """Yield the lines of the table: a row for each tracker, over all films."""
     coups = sum(film.coups for film in films)
     yield "| tracker | IDF1 | HOTA | DetA | AssA | switches a coup | identities a card |"
     yield "|---|---|---|---|---|---|---|"
-    for row in said[0]:
-        by_film = [rows[row].figures() for rows in said]
+    for row in reported[0]:
+        by_film = [rows[row].figures() for rows in reported]
         whole = {
             name: metric.combine_sequences({str(n): f[name] for n, f in enumerate(by_film)})
             for name, metric in METRICS.items()
         }
         shares = [whole["Identity"]["IDF1"]]
         shares += [float(np.mean(whole["HOTA"][name])) for name in ("HOTA", "DetA", "AssA")]
-        cards = sum(len(rows[row].known_cards) for rows in said)
-        tracks = sum(len(rows[row].known_tracks) for rows in said)
+        cards = sum(len(rows[row].known_cards) for rows in reported)
+        tracks = sum(len(rows[row].known_tracks) for rows in reported)
         cells = [f"{share:.3f}" for share in shares]
         cells += [f"{whole['CLEAR']['IDSW'] / coups:.2f}", f"{tracks / cards:.2f}"]
         yield f"| {row} | {' | '.join(cells)} |"
@@ -384,12 +384,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error("nothing to measure on: give --simulated 3, or a folder of films with truth")
     models = open_models(threads=1)
     detections = Detections(models, arguments.cache)
-    said = []
+    reported = []
     for film in films:
-        said.append(follow(film, models, detections))
+        reported.append(follow(film, models, detections))
         detections.keep()
         print(f"{film.name}: {film.coups} coups", flush=True)
-    print(*table(films, said), sep="\n")
+    print(*table(films, reported), sep="\n")
 
 
 if __name__ == "__main__":

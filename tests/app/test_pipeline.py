@@ -172,4 +172,4 @@ def test_view_is_kept_from_when_it_is_asked_for() -> None:
     assert sight.view is not None
     assert sight.view.at == 29 * FRAME_MS
     assert len(sight.view.found) == len(sight.view.cards) == len(PLACES)
-    assert [card.said.order for card in sight.view.cards] == [1, 2, 3, 4, 5, 6]
+    assert [card.reported.order for card in sight.view.cards] == [1, 2, 3, 4, 5, 6]

@@ -56,8 +56,8 @@ def card(
     pose: Pose, face: Card | None = None, *, declined: bool = False, seen: bool = True
 ) -> CardView:
     """Return a card of the running coup."""
-    said = SeenCard(7, 0, Life.LYING, Slot.BANCO_2, card=face, declined=declined)
-    return CardView(said, quad(pose), seen)
+    reported = SeenCard(7, 0, Life.LYING, Slot.BANCO_2, card=face, declined=declined)
+    return CardView(reported, quad(pose), seen)
 
 
 def with_cards(*cards: CardView) -> SightView:
@@ -117,7 +117,7 @@ def test_card_that_was_changed_is_red_and_bears_both_names() -> None:
     """What lies there now stands beside what was read before: it is no card that is simply read."""
     here = PLACES[Slot.BANCO_2]
     view = card(here, NINE)
-    changed = replace(view, said=replace(view.said, switched=Card.parse("Ac")))
+    changed = replace(view, reported=replace(view.reported, switched=Card.parse("Ac")))
     top, bare, widths = round(float((quad(here) * SCALE)[:, 1].min())), drawn(with_cards()), []
     for each, colour in ((view, READ), (changed, UNREAD)):
         image = drawn(with_cards(each))
@@ -131,7 +131,7 @@ def test_labels_of_cards_in_a_pile_stay_readable() -> None:
     """Two cards in one place have their words one above the other."""
     here = PLACES[Slot.BANCO_2]
     seventh = card(here)
-    eighth = replace(seventh, said=replace(seventh.said, order=8))
+    eighth = replace(seventh, reported=replace(seventh.reported, order=8))
     image = drawn(with_cards(card(here, NINE), eighth)).astype(int)
     top = round(float((quad(here) * SCALE)[:, 1].min()))
     for colour, lines in ((READ, (17, 3)), (OPEN, (32, 18))):

@@ -26,7 +26,7 @@ OVERLOAD_S = 10.0
 # Share of the looks it should have that makes an overload, and age of the middle picture, in
 # seconds, that does: a tenth fewer looks were seen to cost no card, and a fifth of a second is the
 # age that no picture should have. Stricter reports what harms nobody, laxer hides late results.
-ENOUGH_LOOKS = 0.9
+ENOUGH_PICTURES = 0.9
 LATE_S = 0.2
 # Share of the time that looking takes where the machine is at its limit. Where it waits for
 # pictures most of the time, they come in bursts, and the network or the camera is slow. Higher
@@ -130,7 +130,7 @@ class OverloadWatch:
 
     def __init__(self, looks_per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Want so many looks a second where the camera gives as many; times by that clock."""
-        self._looks_per_s = looks_per_s
+        self._wanted_per_s = looks_per_s
         self._clock = clock
         self.condition = Condition("OVERLOAD")
         self._resumed = False
@@ -167,7 +167,7 @@ class OverloadWatch:
         taken, given = len(self._taken) / seconds, (len(self._taken) + skipped) / seconds
         age_s = median_high(picture.age_s for picture in self._taken)
         is_busy = sum(picture.took_s for picture in self._taken) >= BUSY * seconds
-        if is_busy and taken < ENOUGH_LOOKS * min(self._looks_per_s, given) and skipped:
+        if is_busy and taken < ENOUGH_PICTURES * min(self._wanted_per_s, given) and skipped:
             found = f"{taken:.0f} pictures a second are looked at of {given:.0f} that come"
         elif age_s > LATE_S:
             found = f"pictures are {age_s:.1f} s old when they are looked at"

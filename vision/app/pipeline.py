@@ -39,7 +39,7 @@ from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
-from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
+from vision.sight.following.follower import BURN_REPORTED, BURN_SEEN, Follower, Sight
 from vision.sight.following.places import FaceCheck, PlaceWatch, TableBoxes, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, WatchedPart
@@ -139,7 +139,7 @@ class SightPipeline:
         # Why nothing can be seen or believed: the picture, the camera's position, the table file.
         self.blind: dict[str, str | None] = {"picture": None, "position": None}
         self._unseen: str | None = None  # why the picture checked last shows nothing
-        self._fresh_looks: list[Look] = []
+        self._fresh_observations: list[Look] = []
         self._fresh_events: list[Event] = []
         self._next_check_at = 0
         self._next_look_at = 0.0
@@ -162,7 +162,7 @@ class SightPipeline:
 
     def restore(self, table: Table, at: int) -> None:
         """Continue the shoe of the log, with the cards that lay on the table when it ended."""
-        burn = BURN_SAID if table.shoe.burning else BURN_SEEN
+        burn = BURN_REPORTED if table.shoe.burning else BURN_SEEN
         self._follower.begin_shoe(table.next_order, read_cards(table), burn=burn)
         self._follower.restore(at, table.shoe.sight, resumed(table))
         self._fit.begin_shoe(table.shoe.sight)
@@ -193,7 +193,7 @@ class SightPipeline:
             self._fit.look(frame.at, frame.image, sight.places, sight.boxes)
         believed = self._fit.take(frame.at, self._follower.out, seen)
         self.blind["table file"] = self._fit.reason
-        self._fresh_looks += self._follower.looks
+        self._fresh_observations += self._follower.observations
         self._fresh_events += believed
         if self._keeps_view and sight is not None:
             self.view = self._drawn(frame.at, sight, believed)
@@ -206,9 +206,9 @@ class SightPipeline:
         position = () if moving else self._position.look(frame, self._fit.drift())
         self._unseen = self._view_check.unseen
         self.blind |= {"picture": self._view_check.blind, "position": self._position.blind}
-        self._trend.add_looks(self._fresh_looks)
+        self._trend.add_observations(self._fresh_observations)
         trend = self._trend.update(self._fresh_events, frame.at)
-        self._fresh_looks.clear()
+        self._fresh_observations.clear()
         self._fresh_events.clear()
         return (*view, *position, *trend)
 
@@ -223,8 +223,8 @@ class SightPipeline:
         )
         self.looked += 1
         found = self._look_for_boxes(frame)
-        checked, looks = self._face_check(frame, found)
-        self._fresh_looks += looks
+        checked, observations = self._face_check(frame, found)
+        self._fresh_observations += observations
         return Sight(frame.image, checked, self._places.look(checked, frame.image, frame.at))
 
     def _look_for_boxes(self, frame: Frame) -> tuple[Detection, ...]:
@@ -265,7 +265,7 @@ CANARY_AGAIN_MS = 5_000
 # Four looks at a live source take longer than this, though pictures came between them: they are too
 # few. A card is told of when it was seen to lie three times, and the last of a coup may lie for two
 # seconds only. `python -m tests.chaos.rare_looks` reads films so.
-LOOKS, SELDOM_MS = 4, 1_500
+ENOUGH, SELDOM_MS = 4, 1_500
 REGULAR_MS = 5_000  # when they were enough for so long, the table is seen again
 # Seconds that the end of a run waits for models that are late: a loaded machine takes as long for a
 # look. A program that ends while a model works ends with an error.
@@ -321,7 +321,7 @@ class SightSupervisor:
         self._late: tuple[int, Future[_Seen]] | None = None
         self._reasons = Reasons()
         self._last_at = 0
-        self._looks: deque[int] = deque(maxlen=LOOKS)
+        self._observed_at: deque[int] = deque(maxlen=ENOUGH)
         self._seldom_at: int | None = None
         self._outages = 0
         self._canary_failures = 0
@@ -343,7 +343,7 @@ class SightSupervisor:
         """Return the events of a shot."""
         if isinstance(shot, Outage):
             self._outages += not self._reasons
-            self._looks.clear()
+            self._observed_at.clear()
             since = max(self._last_at, shot.since)
             self._last_at = max(self._last_at, shot.at)
             return self._reasons.put("camera", shot.reason, since)
@@ -358,13 +358,13 @@ class SightSupervisor:
         """
         if not self._live or self._pipeline.looked < 2:  # the first look takes long
             return []
-        at, looks, before = shot.frame.at, self._looks, self._last_at
+        at, times, before = shot.frame.at, self._observed_at, self._last_at
         if shot.damaged or not shot.skipped:
-            looks.clear()
-        looks.append(at)
-        if len(looks) == LOOKS and at - looks[0] > SELDOM_MS:
+            times.clear()
+        times.append(at)
+        if len(times) == ENOUGH and at - times[0] > SELDOM_MS:
             self._seldom_at = at
-            words = f"only {LOOKS} pictures were looked at in {(at - looks[0]) / 1000:.1f} s"
+            words = f"only {ENOUGH} pictures were looked at in {(at - times[0]) / 1000:.1f} s"
             return self._reasons.put("looks", words, before)
         if self._seldom_at is not None and at - self._seldom_at > REGULAR_MS:
             self._seldom_at = None

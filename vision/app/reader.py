@@ -140,7 +140,7 @@ class Viewer(Protocol):
 class TableReader:
     """The reader of a table, for one run."""
 
-    looks_ahead = True  # pictures are looked at while what came of those before is written
+    works_ahead = True  # pictures are looked at while what came of those before is written
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class TableReader:
             shots,
             self._supervisor.take,
             lambda: self._pipeline.view,
-            threaded=speed > 0 and self.looks_ahead,
+            threaded=speed > 0 and self.works_ahead,
         )
         self._overload = OverloadWatch(config.models.looks_per_s)
         self._taken: list[PictureLoad] = []

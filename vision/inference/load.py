@@ -264,9 +264,9 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
 
     def read(image: Image) -> list[tuple[str, float, float]]:
         faces = [found for found in detector(image) if found.kind is Kind.FACE]
-        looks = classifier(image, [face.quad for face in faces])
+        observations = classifier(image, [face.quad for face in faces])
         found = []
-        for face, look in zip(faces, looks, strict=True):
+        for face, look in zip(faces, observations, strict=True):
             best = int(np.argmax(look.log_p))
             sure = look.confidence > LEAST_SURE
             x, y = face.quad.mean(axis=0)

@@ -30,9 +30,9 @@ WIDTH_PX = 960
 # Height of the strip under the picture, and of a line of words in it, in pixels: eight lines.
 STRIP_PX, LINE_PX = 148, 17
 # Where the columns of that strip begin, in pixels: counts, what was said, the legend.
-COUNTS_PX, SAID_PX, LEGEND_PX = 10, 236, 712
+COUNTS_PX, REPORTED_PX, LEGEND_PX = 10, 236, 712
 # Letters that fit into the column of what was said, and that of layouts: about 7 pixels each.
-SAID_LETTERS, COUNTS_LETTERS = 64, 30
+REPORTED_LETTERS, COUNTS_LETTERS = 64, 30
 # Scale of OpenCV's letters: about 10 pixels high, the smallest that survives a film's compression.
 LETTERS = 0.42
 # Length of a dash and of the gap after it, in pixels: short enough for the short side of a card.
@@ -77,22 +77,22 @@ class Drawing:
         self._view, self._outline = view, outline
         self._began: int | None = None
         self._seen: SightView | None = None
-        self._said: deque[tuple[str, Colour]] = deque(maxlen=STRIP_PX // LINE_PX)
+        self._reported: deque[tuple[str, Colour]] = deque(maxlen=STRIP_PX // LINE_PX)
 
     def __call__(
-        self, frame: Frame, seen: SightView | None, said: Sequence[tuple[str, Colour]] = ()
+        self, frame: Frame, seen: SightView | None, reported: Sequence[tuple[str, Colour]] = ()
     ) -> Image:
         """Return the frame, 960 px wide, with what sight last made of the table.
 
-        `seen` is of this frame or an earlier one, `None` before the first look; `said` are further
-        lines, with their colours, that were said since the last frame.
+        `seen` is of this frame or an earlier one, `None` before the first look; `reported` are
+        further lines, with their colours, that were reported since the last frame.
         """
         self._began = frame.at if self._began is None else self._began
         if seen is not None and seen is not self._seen:
             self._seen = seen
             for event in seen.events:
                 self._say(event.at, words_of(event), WHITE)
-        for words, colour in said:
+        for words, colour in reported:
             self._say(frame.at, words, colour)
         full = frame.size
         height = 2 * round(full[1] * WIDTH_PX / full[0] / 2)
@@ -114,12 +114,12 @@ class Drawing:
         paper = np.full((STRIP_PX, WIDTH_PX, 3), PAPER, np.uint8)
         pen = _Pen(paper, np.ones(2, np.float32))
         pen.lines(COUNTS_PX, self._counts(at, seen))
-        pen.lines(SAID_PX, list(self._said))
+        pen.lines(REPORTED_PX, list(self._reported))
         _legend(pen)
         return pen.picture
 
     def _say(self, at: int, words: str, colour: Colour) -> None:
-        self._said.append((shortened(f"{self._clock(at)}  {words}", SAID_LETTERS), colour))
+        self._reported.append((shortened(f"{self._clock(at)}  {words}", REPORTED_LETTERS), colour))
 
     def _counts(self, at: int, seen: SightView | None) -> list[tuple[str, Colour]]:
         if seen is None:
@@ -176,13 +176,13 @@ def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
         for box in seen.found:
             pen.outline(box.quad, FOUND, 1)
     for card in seen.cards:
-        said = card.said
-        wrong = said.declined or said.switched is not None
-        colour = UNREAD if wrong else OPEN if said.card is None else READ
-        name = said.card or ("unread" if said.declined else "")
-        name = name if said.switched is None else f"{name} now {said.switched}"
+        reported = card.reported
+        wrong = reported.declined or reported.switched is not None
+        colour = UNREAD if wrong else OPEN if reported.card is None else READ
+        name = reported.card or ("unread" if reported.declined else "")
+        name = name if reported.switched is None else f"{name} now {reported.switched}"
         pen.outline(card.quad, colour, 2, dashed=not card.seen)
-        pen.label(card.quad, f"{said.order} {name}".strip(), colour)
+        pen.label(card.quad, f"{reported.order} {name}".strip(), colour)
 
 
 def _legend(pen: _Pen) -> None:

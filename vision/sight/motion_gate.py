@@ -132,7 +132,7 @@ class WatchedPart:
         self._size = np.asarray(size, np.float32)
         self._outline = outline / self._size
         self._cells = np.s_[0:0, 0:0]
-        self._kept: NDArray[np.float32] | None = None
+        self._stored: NDArray[np.float32] | None = None
         self._looked_at = self._stirred_at = 0
 
     def due(self, at: int) -> bool:
@@ -151,12 +151,12 @@ class WatchedPart:
 
         Two opposite corners (2 x 2 px) of what holds all of it.
         """
-        now, kept = self._gate.thumbnail, self._kept
-        if kept is None or kept.shape != now.shape:
+        now, stored = self._gate.thumbnail, self._stored
+        if stored is None or stored.shape != now.shape:
             whole = self._outline * self._size
             return np.stack([whole.min(axis=0), whole.max(axis=0)])
         rows, columns = self._cells
-        cells = np.argwhere(self._gate.differing(kept[rows, columns], now[rows, columns]))
+        cells = np.argwhere(self._gate.differing(stored[rows, columns], now[rows, columns]))
         if not len(cells):
             return None
         # A cell stands for the mean of itself and the ones above and to the left of it.
@@ -166,9 +166,9 @@ class WatchedPart:
 
     def keep(self) -> None:
         """Keep how it looks in the frame that the gate took last."""
-        self._kept = self._gate.thumbnail
+        self._stored = self._gate.thumbnail
         # The rows and columns of the thumbnail that show the part, and a cell about it.
-        size = np.array(self._kept.shape[::-1])
+        size = np.array(self._stored.shape[::-1])
         low = np.clip(np.floor(self._outline.min(axis=0) * size) - 1, 0, size - 1).astype(int)
         high = np.clip(np.ceil(self._outline.max(axis=0) * size) + 1, 1, size).astype(int)
         self._cells = np.s_[low[1] : high[1], low[0] : high[0]]

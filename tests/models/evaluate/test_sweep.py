@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.evaluate.sweep import numbers
-from vision.sight.following import actions, evidence, world
+from vision.sight.following import actions, evidence, hypotheses
 
 
 def test_numbers_are_found_once_each_and_none_is_a_name() -> None:
@@ -18,7 +18,7 @@ def test_number_is_changed_where_it_is_used_and_put_back() -> None:
     """A number that other modules took over is changed there too; a rate is that of its action."""
     found = {number.name: number for number in numbers()}
     places = {
-        "MISSED": lambda: vars(world)["MISSED"],
+        "MISSED": lambda: vars(hypotheses)["MISSED"],
         "HAND_MS": lambda: evidence.HAND_MS,
         "edge, due": lambda: actions.ACTIONS["edge"].due,
     }

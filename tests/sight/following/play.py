@@ -8,8 +8,8 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import Values
+from vision.sight.following.hypotheses import Decoder, Lip, TableLook
 from vision.sight.following.procedure import Procedure
-from vision.sight.following.world import Decoder, Lip, TableLook
 
 FRAME_MS = 50
 # Log-likelihoods against what is shown: as sure as a good picture is.

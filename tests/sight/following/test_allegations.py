@@ -20,8 +20,8 @@ from vision.sight.following.cards import (
     Place,
 )
 from vision.sight.following.decisions import OUT, PLACED, Account, Allegations, Restart
+from vision.sight.following.hypotheses import Lip, State
 from vision.sight.following.procedure import OVER, RETURNED, TWO_OUT
-from vision.sight.following.world import Lip, State
 
 EMPTY, LIES = -3.0, 3.0
 LEAST = 50.0
@@ -48,7 +48,7 @@ def account(states: dict[State, float] | None = None, cards: Cards = LAY) -> Acc
 
 
 def test_departure_with_a_card_that_was_seen_to_lie_has_its_odds() -> None:
-    """The odds are those of the worlds with it against all others."""
+    """The odds are those of the hypotheses with it against all others."""
     found = account({state(*LAY, codes=(OVER,)): 0.8, state(*LAY): 0.2})
     assert found.odds == {OVER: pytest.approx(4)}
     assert found.unseen == 0
@@ -169,7 +169,7 @@ def test_card_that_lay_there_when_it_was_first_out_was_found() -> None:
 
 def codes(allegations: Allegations) -> list[tuple[str, int | None]]:
     """Return what is alleged, of a coup whose first card has order 5."""
-    return [(each.code, each.order) for each in allegations.told(5)]
+    return [(each.code, each.order) for each in allegations.reported(5)]
 
 
 @pytest.mark.parametrize(("odds", "alleged"), [(LEAST, True), (LEAST - 1, False)])
@@ -190,7 +190,7 @@ def test_first_odds_of_an_allegation_stand() -> None:
     for odds in (123.0, 1e6):
         found.odds = {TWO_OUT: odds}
         found.alleged.take_cards(found)
-    assert [each.odds for each in found.alleged.told(1)] == [100.0]
+    assert [each.odds for each in found.alleged.reported(1)] == [100.0]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_card_that_lies_open_before_its_turn_is_alleged(
     found.p = p
     found.alleged.take_exposed(found)
     assert codes(found.alleged) == alleged
-    assert {each.odds for each in found.alleged.told(5)} == ({LEAST} if alleged else set())
+    assert {each.odds for each in found.alleged.reported(5)} == ({LEAST} if alleged else set())
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def early(said: list[float]) -> bool:
         values = np.zeros((3, 6))
         values[2, 1] = each
         allegations.take_before(before, values, {0})
-    return any(told.code == "EARLY_DEAL" for told in allegations.told(1))
+    return any(told.code == "EARLY_DEAL" for told in allegations.reported(1))
 
 
 @pytest.mark.parametrize(

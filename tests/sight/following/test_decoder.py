@@ -1,4 +1,4 @@
-"""The beam of worlds: what was dealt is decoded, and nobody is accused of what was not seen."""
+"""The beam of hypotheses: what was dealt is decoded, and nobody is accused of what was not seen."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.cards import BACK, CARDS, GONE_ASIDE, HAND, SHOE, SLOTS
 from vision.sight.following.decisions import Account, Allegations
+from vision.sight.following.hypotheses import (
+    BEAM,
+    MOST_CARRIED,
+    Decoder,
+    Hypothesis,
+    Lip,
+    State,
+    is_lawful,
+)
 from vision.sight.following.procedure import (
     ELSEWHERE,
     OVER,
@@ -17,15 +26,6 @@ from vision.sight.following.procedure import (
     TWO_OUT,
     UNDER,
     Procedure,
-)
-from vision.sight.following.world import (
-    BEAM,
-    MOST_CARRIED,
-    Decoder,
-    Lip,
-    State,
-    World,
-    is_lawful,
 )
 
 P1, B1, P2, B2, P3, B3 = Slot
@@ -65,13 +65,13 @@ def test_what_is_believed_does_not_hang_on_how_many_states_are_kept(
     """Memory is bounded at no price: what was forgotten is worked out again, the same."""
     believed, sizes = [], []
     for most in (10**9, 0):
-        monkeypatch.setattr("vision.sight.following.world.MOST_STATES", most)
+        monkeypatch.setattr("vision.sight.following.hypotheses.MOST_STATES", most)
         play = Play()
         play.deal(*SIX)
         play.sweep()
         play.deal(*NATURAL)
-        worlds = play.decoder.worlds.items()
-        believed.append([(w.coup, w.state.cards, w.state.codes, p) for w, p in worlds])
+        hypotheses = play.decoder.hypotheses.items()
+        believed.append([(w.coup, w.state.cards, w.state.codes, p) for w, p in hypotheses])
         sizes.append(len(play.decoder.procedure.states))
     assert believed[0] == believed[1]
     assert sizes[0] > 2 * sizes[1]
@@ -146,7 +146,7 @@ def test_two_cards_stay_alleged_while_the_next_is_drawn() -> None:
     play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
     for seconds, *lip in ((0.05, Lip.WHOLLY), (0.3, Lip.WHOLLY, Lip.CLEAR), (0.3, Lip.REST)):
         alleged.take_cards(play.accounts.open[-1])
-        assert [each.code for each in alleged.told(1)] == [TWO_OUT]
+        assert [each.code for each in alleged.reported(1)] == [TWO_OUT]
         play.wait(seconds, *lip, hand=True)
 
 
@@ -300,7 +300,7 @@ def test_still_gap_hides_no_draw(still_ms: int) -> None:
     play.wait(3.0)
     play.at += 400 - FRAME_MS
     play.wait(0.05, hand=True, still_at=play.at - 350 + still_ms)
-    drawn = sum(p for w, p in play.decoder.worlds.items() if len(w.state.cards) > 4)
+    drawn = sum(p for w, p in play.decoder.hypotheses.items() if len(w.state.cards) > 4)
     assert (drawn < 0.005) is bool(still_ms)
 
 
@@ -328,7 +328,7 @@ def test_burned_cards_make_no_coup() -> None:
         play.draw()
         play.wait(0.5)
     play.deal(*NATURAL)
-    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
     assert best.coup == 2
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
@@ -343,7 +343,7 @@ def test_burned_cards_may_lie_beside_the_slots() -> None:
     play.aside = play.more_aside = False
     play.wait(1.0)
     play.deal(*NATURAL)
-    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
     assert best.coup == 2
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
@@ -358,7 +358,7 @@ def test_card_that_waits_half_out_says_nothing_of_a_burn() -> None:
         play.draw()
         play.lying[int(slot)] = (2, points)
         play.wait(1.0, Lip.EMERGING, hand=False)
-    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
     assert best.coup == 2
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
@@ -382,7 +382,7 @@ def test_edge_that_is_gone_without_a_hand_is_no_card() -> None:
     play.wait(1.0, Lip.PARTLY, hand=False)
     play.wait(0.3, Lip.PARTLY, Lip.WHOLLY, Lip.CLEAR, Lip.REST, hand=False)
     play.wait(1.0)
-    out = sum(p for world, p in play.decoder.worlds.items() if world.state.cards)
+    out = sum(p for hypothesis, p in play.decoder.hypotheses.items() if hypothesis.state.cards)
     assert out < 0.05
 
 
@@ -393,25 +393,25 @@ def test_one_card_alone_is_no_burn() -> None:
     play.wait(1.0)
     play.deal(*NATURAL)
     play.wait(2.0)
-    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
     assert best.coup == 1
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
 
-def test_beam_is_bounded_and_keeps_a_lawful_world() -> None:
-    """Whatever is seen, no more worlds are kept than the beam, and one in which all is well."""
+def test_beam_is_bounded_and_keeps_a_lawful_hypothesis() -> None:
+    """Whatever is seen, no more hypotheses are kept than the beam, and one in which all is well."""
     play = Play()
     play.deal(*NATURAL, (P3, 2), (B3, 1))
-    assert len(play.decoder.worlds) <= BEAM + 1
-    assert abs(sum(play.decoder.worlds.values()) - 1) < 1e-9
-    assert any(is_lawful(world) for world in play.decoder.worlds)
+    assert len(play.decoder.hypotheses) <= BEAM + 1
+    assert abs(sum(play.decoder.hypotheses.values()) - 1) < 1e-9
+    assert any(is_lawful(hypothesis) for hypothesis in play.decoder.hypotheses)
 
 
-def test_a_long_gap_carries_a_bounded_number_of_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_gap_carries_a_bounded_number_of_hypotheses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that was held up catches up: what a gap costs does not grow with all it may hide."""
     play, carried, move = Play(), list[int](), Decoder._move
     play.deal(*NATURAL)
-    believed = max(play.decoder.worlds, key=play.decoder.worlds.__getitem__)
+    believed = max(play.decoder.hypotheses, key=play.decoder.hypotheses.__getitem__)
 
     def counted(self: Decoder, parts: dict[object, float], *rest: float) -> object:
         carried.append(len(parts))
@@ -422,24 +422,24 @@ def test_a_long_gap_carries_a_bounded_number_of_worlds(monkeypatch: pytest.Monke
     play.wait(0.05)
     assert len(carried) > 30
     assert max(carried) <= MOST_CARRIED + 1  # the best lawful one is among them
-    assert max(play.decoder.worlds, key=play.decoder.worlds.__getitem__) == believed
+    assert max(play.decoder.hypotheses, key=play.decoder.hypotheses.__getitem__) == believed
 
 
-def test_lawful_world_is_carried_through_a_gap_however_unlikely() -> None:
-    """Odds against a world that was dropped would only say that it was dropped."""
+def test_lawful_hypothesis_is_carried_through_a_gap_however_unlikely() -> None:
+    """Odds against a hypothesis that was dropped would only say that it was dropped."""
     play = Play()
     play.deal(*NATURAL)
     decoder = play.decoder
-    lawful = max(decoder.worlds, key=decoder.worlds.__getitem__)
+    lawful = max(decoder.hypotheses, key=decoder.hypotheses.__getitem__)
     cards = lawful.state.cards
     faults = (
-        World(1, None, decoder.procedure.state(cards, codes=(f"F{number}",)))
+        Hypothesis(1, None, decoder.procedure.state(cards, codes=(f"F{number}",)))
         for number in range(2 * MOST_CARRIED)
     )
-    decoder.worlds = {**dict.fromkeys(faults, 1.0), lawful: 1e-6}
+    decoder.hypotheses = {**dict.fromkeys(faults, 1.0), lawful: 1e-6}
     play.at += 500
     play.wait(0.05)
-    assert any(is_lawful(world) for world in decoder.worlds)
+    assert any(is_lawful(hypothesis) for hypothesis in decoder.hypotheses)
 
 
 @pytest.mark.parametrize("seconds", [0.3, 3.0])

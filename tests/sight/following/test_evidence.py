@@ -15,8 +15,8 @@ from vision.sight.following.evidence import (
     SlotEvidence,
     SymbolTable,
 )
+from vision.sight.following.hypotheses import Lip
 from vision.sight.following.places import SYMBOLS, PlaceLook
-from vision.sight.following.world import Lip
 
 REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]
 

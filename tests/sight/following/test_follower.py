@@ -30,8 +30,8 @@ from vision.sight.detection.detector import Kind
 from vision.sight.following.cards import BACK, CARDS, GONE, HAND
 from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.follower import Follower, Resumed, Sight
+from vision.sight.following.hypotheses import Hypothesis
 from vision.sight.following.places import LEAST_SCORE, PlaceWatch
-from vision.sight.following.world import World
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.faces import FaceReader, Limits
 
@@ -136,11 +136,11 @@ def test_coup_that_proves_to_be_none_is_taken_back() -> None:
     table = desk()
     table.play(deal_coup(table.stage, FIVE, UP))
     accounts, decoder = table.follower.accounts, table.follower.decoder
-    lies = max(decoder.worlds, key=lambda world: decoder.worlds[world]).state
+    lies = max(decoder.hypotheses, key=lambda hypothesis: decoder.hypotheses[hypothesis]).state
     drawn = decoder.procedure.state((CARDS[HAND, BACK, None],))
     for next_one in (0.99, 0.01, 0.01):
-        worlds = {World(2, lies, drawn): next_one, World(1, None, lies): 1 - next_one}
-        accounts.decoder = SimpleNamespace(worlds=worlds)  # type: ignore[assignment]
+        hypotheses = {Hypothesis(2, lies, drawn): next_one, Hypothesis(1, None, lies): 1 - next_one}
+        accounts.decoder = SimpleNamespace(hypotheses=hypotheses)  # type: ignore[assignment]
         table.play(table.stage.wait(40))
     told = [e.cards for e in table.said if isinstance(e, CoupSeen) and e.coup == 2]
     assert [[card.order for card in cards] for cards in told] == [[6], []]
@@ -239,7 +239,7 @@ def test_early_deal_is_alleged_only_where_both_coups_were_seen(unseen: str | Non
     values[2] = 3.0
     for _ in range(4):
         table.follower._note_early(at, values)
-    codes = {each.code for each in now.alleged.told(5)}
+    codes = {each.code for each in now.alleged.reported(5)}
     assert codes == (set() if unseen else {"EARLY_DEAL"})
 
 
@@ -250,8 +250,8 @@ def test_hand_that_nobody_saw_may_have_drawn_in_a_gap(*, blind: bool) -> None:
     table.play(table.stage.wait(1000), blind=blind)
     table.stage.props.append(Prop(PLACES[Slot.PUNTO_1], Kind.FACE, SIX[0]))
     table.play(table.stage.wait(80))
-    worlds = table.follower.decoder.worlds.items()
-    drawn = sum(p for world, p in worlds if world.state.cards)
+    hypotheses = table.follower.decoder.hypotheses.items()
+    drawn = sum(p for hypothesis, p in hypotheses if hypothesis.state.cards)
     assert (drawn > 0.5) is blind
 
 

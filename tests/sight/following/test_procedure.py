@@ -1,4 +1,4 @@
-"""What is known late of a coup changes what its worlds were worth."""
+"""What is known late of a coup changes what its hypotheses were worth."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from vision.sight.following.cards import (
     Place,
     Side,
 )
+from vision.sight.following.hypotheses import Lip, Move
 from vision.sight.following.procedure import (
     COMPLETE,
     ELSEWHERE,
@@ -35,7 +36,6 @@ from vision.sight.following.procedure import (
     UNDER,
     Procedure,
 )
-from vision.sight.following.world import Lip, Move
 
 PROCEDURE = Procedure(Rules(dealing=Dealing.FACE_UP))
 IN_HAND = CARDS[HAND, UNSEEN[BACK], None]

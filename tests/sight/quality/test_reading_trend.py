@@ -9,7 +9,7 @@ from vision.config.table import WatchSection
 from vision.game.cards import DECK
 from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard
 from vision.sight.detection.classifier import Look
-from vision.sight.quality.view import CARDS, LOOKS, ReadingTrend
+from vision.sight.quality.view import CARDS, OBSERVATIONS, ReadingTrend
 
 LIMITS = limits_of(WatchSection())[2]
 
@@ -47,16 +47,16 @@ def look(sure: float) -> Look:
 def test_looks_that_grow_unsure_are_reported_and_the_end() -> None:
     """A fall from 95 to 60 per cent on average is reported; what shows no face does not count."""
     trend = ReadingTrend(LIMITS)
-    trend.add_looks([look(0.95)] * LOOKS)
-    trend.add_looks([Look(look(0.1).log_p, 0.2)] * LOOKS)
+    trend.add_observations([look(0.95)] * OBSERVATIONS)
+    trend.add_observations([Look(look(0.1).log_p, 0.2)] * OBSERVATIONS)
     assert trend.update([], 0) == ()
-    trend.add_looks([look(0.6)] * LOOKS)
+    trend.add_observations([look(0.6)] * OBSERVATIONS)
     (event,) = trend.update([], 1)
     assert isinstance(event, Noticed)
     assert event.code == "READING_POOR"
     assert "60%" in event.detail
     assert trend.update([], 2) == ()
-    trend.add_looks([look(0.95)] * LOOKS)
+    trend.add_observations([look(0.95)] * OBSERVATIONS)
     (end,) = trend.update([], 3)
     assert isinstance(end, Noticed)
     assert end.over

@@ -20,7 +20,7 @@ class PairReader(TableReader):
     _journal: PairJournal
     # Between two pictures sight may be made to count on where the other reader's table stands, so
     # no picture may have been looked at before.
-    looks_ahead = False
+    works_ahead = False
 
     def _open_journal(self, config: TableConfig, destinations: Destinations) -> PairJournal:
         self._house = HouseStore(account_of(config))

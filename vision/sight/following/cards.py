@@ -1,4 +1,4 @@
-"""A card of a coup as worlds have it: where it is, which side shows, and its points once read.
+"""A card of a coup as hypotheses have it: where it is, which side shows, and its points once read.
 
 There is one object for each place, side and card, all made here: they are compared by identity, and
 a state of a coup is found by the objects of its cards. The index of a card in its coup is its place

@@ -1,4 +1,4 @@
-"""What is said of each coup: its cards as far as the worlds agree, how sure that is, and the odds.
+"""What is said of each coup: its cards as far as hypotheses agree, how sure that is, and the odds.
 
 A thing is said once it is probable enough, and stays said until something else is: so what is
 published does not flicker with the beam.
@@ -29,8 +29,8 @@ from vision.sight.following.cards import (
     Place,
 )
 from vision.sight.following.evidence import Values
+from vision.sight.following.hypotheses import LEAST_LAWFUL, Decoder, Layout, State
 from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT
-from vision.sight.following.world import LEAST_LAWFUL, Decoder, Layout, State
 from vision.sight.reading.faces import Face
 
 # From these probabilities on it is said that a card is out, and how a coup lies: 50 to 1, the odds
@@ -43,7 +43,7 @@ OUT, PLACED = 0.97, 0.98
 DECIDED_MS = 2000
 # The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
 SURE_ODDS = 50.0
-# Worlds shown to people.
+# Hypotheses shown to people.
 MOST_SHOWN = 6
 
 DRAWN = CARDS[HAND, BACK, None]  # as a card is published first
@@ -58,7 +58,7 @@ class Account:
     `first` is the order of its first card. `cards` are as they are published: a card that was
     lifted from its slot counts as lying there. `left_at` is when each left (ms); the numbers
     `found` are of cards that lay there when they were first known to be out. `p` is the probability
-    of the likeliest `layout`. `odds` has for each departure how many times likelier the worlds with
+    of the likeliest `layout`. `odds` has for each departure how much likelier the hypotheses with
     it are than those without, where each card was seen to lie; `unseen` is how many times likelier
     than all others those are in which one was not. `blind`: a part of the coup was not seen;
     `seen`: each card of the likeliest state that was laid was seen to lie. `under_way`: in what
@@ -98,8 +98,8 @@ class Account:
         """Whether no other layout is likely, this one was said, and all of it was seen to lie."""
         if not self.seen:
             return False
-        said = tuple(card.place.slot for card in self.cards if card.place is not SHOE)
-        return self.p > PLACED and said == self.layout
+        reported = tuple(card.place.slot for card in self.cards if card.place is not SHOE)
+        return self.p > PLACED and reported == self.layout
 
     @property
     def layouts(self) -> tuple[tuple[str, float], ...]:
@@ -225,7 +225,7 @@ def were_seen(cards: Cards) -> bool:
 
 
 class Accounts:
-    """The coup that runs and the one before it until it is decided, from a decoder's worlds.
+    """The coup that runs and the one before it until it is decided, from a decoder's hypotheses.
 
     `withdrawn` are those that proved to be none at the last step, without cards; `next` is the
     order of the first card of the next coup.
@@ -244,15 +244,15 @@ class Accounts:
         return next(found, None) or Account(coup, self.next, Allegations(self.odds))
 
     def take(self, at: int, *, looked: bool) -> list[Account]:
-        """Take the worlds as they are at a time, ms; return the coups that are decided now.
+        """Take the hypotheses as they are at a time, ms; return the coups that are decided now.
 
         Places are weighed where the slots were `looked` at or the number of cards changes.
         """
         coups: dict[int, dict[State, float]] = defaultdict(lambda: defaultdict(float))
-        for world, p in self.decoder.worlds.items():
-            coups[world.coup][world.state] += p
-            if world.before is not None:
-                coups[world.coup - 1][world.before] += p
+        for hypothesis, p in self.decoder.hypotheses.items():
+            coups[hypothesis.coup][hypothesis.state] += p
+            if hypothesis.before is not None:
+                coups[hypothesis.coup - 1][hypothesis.before] += p
         newest = max((account.coup for account in self.open), default=0)
         for coup in sorted(coup for coup in coups if coup > newest):
             account = self.account(coup)
@@ -311,7 +311,7 @@ class Allegations:
     _found: dict[tuple[str, int | None], float] = field(default_factory=dict)
     _early: dict[int, float] = field(default_factory=dict)  # ln, by slot of the coup before
 
-    def told(self, first: int) -> tuple[Allegation, ...]:
+    def reported(self, first: int) -> tuple[Allegation, ...]:
         """Return them as they are told, of a coup whose first card has that order."""
         return tuple(
             Allegation(code, None if number is None else first + number, odds)

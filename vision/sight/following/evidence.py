@@ -1,4 +1,4 @@
-"""How likely what is seen is in each world: the lip by the mouth's network, the slots by symbols.
+"""How likely what is seen is in each hypothesis: the lip by the mouth's network, slots by symbols.
 
 Failures of sight are bursts, not looks: a symbol that goes on is counted ever less the longer it
 has lasted, and the mouth's pictures by a time within which they say the same. What hides a slot
@@ -40,7 +40,7 @@ MOVED, MOVED_MS, REACHES = 0.08, 100, (0.35, 0.65)
 EDGE_SYMBOLS = 3 * (len(REACHES) + 1)
 # How the network's word for the cut card weighs: factor and offset of its log odds; cut cards have
 # 0.6 to 0.75 on average, others 0.02 to 0.13. And the most that it may say.
-CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
+CUT_LINE, MOST_WEIGHED = (1.5, 1.0), 4.0
 # How the network's word for a hand weighs: factor and offset of its log odds, at their most 3.5 and
 # more in each draw of 58 films, with nobody there -4 at the median.
 HAND_LINE = (2.0, -4.0)
@@ -237,9 +237,9 @@ class SlotEvidence:
         """Whether each slot was seen to hold a card."""
         return [bool(held > SEEN) for held in self._held]
 
-    def take(self, looks: Sequence[PlaceLook], at: int) -> Values:
+    def take(self, observations: Sequence[PlaceLook], at: int) -> Values:
         """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
-        symbols = [look.symbol for look in looks]
+        symbols = [look.symbol for look in observations]
         found: Values = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
         self._held = np.maximum(0, self._held + found[1:].max(axis=0) - found[0])
         return found
@@ -288,7 +288,7 @@ class CutWatch:
     """
 
     def __init__(self) -> None:
-        self._lay = self._passed = self._told = False
+        self._lay = self._passed = self._reported = False
 
     def look(self, values: NDArray[np.floating], *, passes: float, next_out: float) -> bool:
         """Whether it is known now; `passes`, `next_out`: how likely it, or a card, is out (0 to 1).
@@ -303,18 +303,18 @@ class CutWatch:
         if rests:
             self._lay = lies
         known = self._passed and (self._lay or rests or next_out > CUT)
-        is_new, self._told = known and not self._told, known or self._told
+        is_new, self._reported = known and not self._reported, known or self._reported
         return is_new
 
 
-def _cut(looks: float, novelty: float) -> float:
+def _cut(shown: float, novelty: float) -> float:
     """Return what is said of the cut card, in logarithms of odds."""
-    said = CUT_LINE[0] * (np.log(max(looks, 0.005) / max(1 - looks, 0.005)) + CUT_LINE[1])
+    weighed = CUT_LINE[0] * (np.log(max(shown, 0.005) / max(1 - shown, 0.005)) + CUT_LINE[1])
     if novelty > NOVEL_CARD:
-        said += NOVEL_LEAST
+        weighed += NOVEL_LEAST
     elif not np.isnan(novelty):
-        said += np.clip(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST, NOVEL_MOST)
-    return float(np.clip(said, -MOST_SAID, MOST_SAID))
+        weighed += np.clip(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST, NOVEL_MOST)
+    return float(np.clip(weighed, -MOST_WEIGHED, MOST_WEIGHED))
 
 
 def _softmax(logits: Values) -> Values:

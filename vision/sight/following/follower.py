@@ -1,7 +1,7 @@
 """Follow the cards of one table from its pictures: what the camera shows becomes `CoupSeen` events.
 
 Each picture goes to the mouth's network, and each look to the detector; their evidence moves the
-worlds of the decoder, and what these agree on is said whenever it changes. Cards are counted from 1
+hypotheses of the decoder, and what these agree on is said whenever it changes. Cards count from 1
 in the order in which they leave the shoe. While nothing is seen, nothing is evidence: what may have
 happened meanwhile is weighed as it comes back in sight, and nobody is accused of it.
 """
@@ -49,6 +49,7 @@ from vision.sight.following.evidence import (
     SymbolTable,
     Values,
 )
+from vision.sight.following.hypotheses import Decoder, Lip, TableLook
 from vision.sight.following.places import (
     COVERED,
     STRONG,
@@ -57,13 +58,12 @@ from vision.sight.following.places import (
     PlaceLook,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
-from vision.sight.following.world import Decoder, Lip, TableLook
 from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.
 BURN_SEEN = 0.3
-BURN_SAID = 0.95  # the same where the house said so
+BURN_REPORTED = 0.95  # the same where the house said so
 # After a longer time than this, ms, without a picture, what lay there may be gone; a slow camera
 # gives four a second.
 GAP_MS = 600
@@ -109,13 +109,13 @@ class Sight:
 class CardView:
     """A card of the running coup, to be drawn: `quad` is 4 x 2 px; `seen` in the last look."""
 
-    said: SeenCard
+    reported: SeenCard
     quad: Points
     seen: bool
 
 
 class Follower:
-    """Says what happens to the cards of one table; `looks` are the last looks at faces."""
+    """Says what happens to the cards of one table; `observations` are the last of faces."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Follower:
         self._elsewhere = ElsewhereWatch(view)
         self._flash = FlashWatch(view)
         self._aside = AsideEvidence()
-        self.looks: tuple[Look, ...] = ()
+        self.observations: tuple[Look, ...] = ()
         self._shown: tuple[PlaceLook, ...] = ()
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
         self._at: int | None = None
@@ -179,7 +179,7 @@ class Follower:
         if resumed is None:
             return
         self._before = resumed.coup - 1
-        cards = _as_world(resumed.cards)
+        cards = _as_hypothesis(resumed.cards)
         self.decoder.resume(1, cards, gone=TAKEN_MEANWHILE)
         lying = frozenset(card.place.lies for card in cards if card.place.lies is not None)
         account = self._take_up(cards, [card.out_at for card in resumed.cards])
@@ -218,7 +218,7 @@ class Follower:
         if gap:
             self.miss()
         still_at = 0 if self._missed else still_at
-        self._at, self._missed, self.looks = at, False, ()
+        self._at, self._missed, self.observations = at, False, ()
         shown = None if sight is None else self._look(at, sight)
         lip = self._lip.take(mouth, at)
         hands = (1.0, 1.0) if gap else self._lip.hands
@@ -236,26 +236,26 @@ class Follower:
         return events
 
     def _look(self, at: int, sight: Sight) -> TableLook:
-        looks = self._shown = sight.places
+        places = self._shown = sight.places
         outside = self._elsewhere.look(sight.boxes, at)
         self._note_flashed(at, sight)
         account = self.accounts.open[-1] if self.accounts.open else None
         out = zip(account.left_at, account.cards, strict=True) if account else ()
         drawn = [Drawn(at_ms, lies=card.place.slot is not None) for at_ms, card in out]
-        self.looks = self.faces.look(sight.image, at, self._lying(looks, outside), drawn)
+        self.observations = self.faces.look(sight.image, at, self._lying(places, outside), drawn)
         running = account.coup if account else 0
         reads = {
             where.slot: face.now.points
             for where, face in self.faces.faces.items()
             if where.coup == running and where.slot is not None and face.now is not None
         }
-        values = self._slots.take(looks, at)
+        values = self._slots.take(places, at)
         self._note_early(at, values)
-        self._note_begun(at, looks)
+        self._note_begun(at, places)
         aside = self._aside.take(len(outside), at)
         return TableLook.of(values, self._slots.holds, reads, aside)
 
-    def _note_begun(self, at: int, looks: Sequence[PlaceLook]) -> None:
+    def _note_begun(self, at: int, places: Sequence[PlaceLook]) -> None:
         """Take cards that lie there from the first look on for a coup that began before it."""
         if self._first is None:
             return
@@ -263,7 +263,7 @@ class Follower:
         self._first.append(
             frozenset(
                 place
-                for place, look in enumerate(looks)
+                for place, look in enumerate(places)
                 if look.box is not None and look.box.score >= STRONG
             )
         )
@@ -281,7 +281,7 @@ class Follower:
         up = [slot for slot, box in boxes if box is not None and box.kind is Kind.FACE]
         cards = tuple(CARDS[SLOTS[s], FACE if s in up else BACK, None] for s in slots)
         if cards:
-            self.decoder.resume(1, cards, gone=1 - BURN_SAID)
+            self.decoder.resume(1, cards, gone=1 - BURN_REPORTED)
             self._take_up(cards, [at] * len(cards)).blind = True
 
     def _take_up(self, cards: Cards, left_at: list[int]) -> Account:
@@ -294,7 +294,7 @@ class Follower:
         return account
 
     def _lying(
-        self, looks: Sequence[PlaceLook], outside: Sequence[Detection]
+        self, places: Sequence[PlaceLook], outside: Sequence[Detection]
     ) -> dict[Where, Detection]:
         """Return the cards that lie in clear sight and are believed to be cards of the coup."""
         if not self.accounts.open:
@@ -304,7 +304,7 @@ class Follower:
         cards: Cards = () if state is None else state.cards
         found = {}
         for slot in (card.place.lies for card in cards):
-            look = None if slot is None else looks[slot]
+            look = None if slot is None else places[slot]
             if look is None or look.box is None or look.moves or look.covered > COVERED:
                 continue
             found[Where(account.coup, slot)] = look.box
@@ -318,7 +318,7 @@ class Follower:
         if account is None or account.published is None:
             return ()
         found = []
-        for card, said in zip(account.cards, account.published.cards, strict=False):
+        for card, reported in zip(account.cards, account.published.cards, strict=False):
             slot = card.place.lies
             if slot is None:
                 continue
@@ -326,7 +326,7 @@ class Follower:
             quad = self._view.homography.to_px(self._view.slots[Slot(slot)])
             if box is not None:
                 quad = self._view.quad_px(self._view.locate(box.quad)[0])
-            found.append(CardView(said, quad, box is not None))
+            found.append(CardView(reported, quad, box is not None))
         return tuple(found)
 
     def likeliest(self) -> tuple[tuple[str, float], ...]:
@@ -351,7 +351,7 @@ class Follower:
         self._doubt(at, account, decided=decided)
         sure = not account.is_open(self._odds)
         cards = tuple(self._card(account, number, face) for number, face in enumerate(faces))
-        alleged = () if account.doubt else account.alleged.told(account.first)
+        alleged = () if account.doubt else account.alleged.reported(account.first)
         worst, last = max(account.odds.values(), default=0.0), account.published
         odds = None
         if worst >= self._odds and sure:
@@ -413,8 +413,8 @@ class Follower:
     def _at_lip(self, at: int, mouth: NDArray[np.float32]) -> Iterator[Event]:
         """Tell once of a card in the mouth that shows its face, and of the cut card."""
         shares = dict.fromkeys(Lip, 0.0)
-        for world, p in self.decoder.worlds.items():
-            shares[world.state.lip] += p
+        for hypothesis, p in self.decoder.hypotheses.items():
+            shares[hypothesis.state.lip] += p
         waits = shares[Lip.REST] + shares[Lip.EMERGING] + shares[Lip.PARTLY]
         if self._exposure.look(mouth, at, waits=waits):
             yield Noticed(at, "EXPOSED_IN_SHOE")
@@ -458,8 +458,8 @@ def _life(place: Place, *, burning: bool) -> Life:
     return Life.LYING
 
 
-def _as_world(seen: Sequence[SeenCard]) -> Cards:
-    """Return the cards of a coup of the log as a world has them."""
+def _as_hypothesis(seen: Sequence[SeenCard]) -> Cards:
+    """Return the cards of a coup of the log as a hypothesis has them."""
     found = []
     for card in seen:
         place = NOWHERE[card.life]

@@ -197,7 +197,7 @@ class PlaceWatch:
             for box, share, moved in zip(found, covered, motion, strict=True)
         ]
         light = self._light(now, bare)
-        looks = []
+        observations = []
         for place in range(len(Slot)):
             box, moves = found[place], bool(motion[place] > MOVES)
             empty = self._empty[place]
@@ -212,8 +212,8 @@ class PlaceWatch:
             kind = 0 if box is None else 1 + 2 * (box.kind is Kind.FACE) + (box.score >= STRONG)
             bins = sum(unlike >= edge for edge in UNLIKE)
             symbol = ((kind * 2 + (covered[place] > COVERED)) * EDGES + bins) * 2 + moves
-            looks.append(PlaceLook(symbol, box, covered[place], moves))
-        return tuple(looks)
+            observations.append(PlaceLook(symbol, box, covered[place], moves))
+        return tuple(observations)
 
     def _boxes_of(self, boxes: Sequence[Detection]) -> list[Detection | None]:
         """Return the surest box of a card in each slot."""
@@ -329,8 +329,8 @@ class TableBoxes:
         seen = area + JITTER_PX * OUTWARD
         part = self._detector.window(seen + self._reach * OUTWARD, *self._size, self._window)
         now = self._detector.glance(image, LEAST_SCORE, part)
-        kept = (box for box in self.found if not _meets(box.quad, area))
-        self.found = self._detector.once([*(box for box in now if _meets(box.quad, seen)), *kept])
+        others = (box for box in self.found if not _meets(box.quad, area))
+        self.found = self._detector.once([*(box for box in now if _meets(box.quad, seen)), *others])
 
 
 class FaceCheck:
@@ -358,12 +358,12 @@ class FaceCheck:
             and self._view.slot_of(self._view.locate(card.quad)[0]) is not None
         ]
         new = [back.quad for back in backs if self._is_face(back.quad) is None]
-        looks = tuple(self._classify(frame.image, new)) if new else ()
-        for quad, look in zip(new, looks, strict=True):
+        observations = tuple(self._classify(frame.image, new)) if new else ()
+        for quad, look in zip(new, observations, strict=True):
             self._checked.append((quad.mean(axis=0), frame.at, look.confidence >= LEAST_SURE))
         faces = {id(back) for back in backs if self._is_face(back.quad)}
         corrected = (replace(card, kind=Kind.FACE) if id(card) in faces else card for card in found)
-        return tuple(corrected), looks
+        return tuple(corrected), observations
 
     def _is_face(self, quad: Points) -> bool | None:
         """Return what was found of a back that lies there, `None` if nothing lately."""

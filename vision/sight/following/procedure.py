@@ -1,4 +1,4 @@
-"""What a dealer may do next in each state of a coup, and the worlds that it leads to.
+"""What a dealer may do next in each state of a coup, and the hypotheses that it leads to.
 
 The rules are a prior on where a card goes and whether one comes, never on its face.
 """
@@ -34,9 +34,9 @@ from vision.sight.following.cards import (
     Place,
     Side,
 )
-from vision.sight.following.world import Codes, Lip, Move, Moves, State, StateSpace, swept
+from vision.sight.following.hypotheses import Codes, Lip, Move, Moves, State, StateSpace, swept
 
-# Departures from procedure, as worlds name them; which fault each is, the rules say of the layout.
+# Departures from procedure, as hypotheses name them; which fault each is, the layout's rules say.
 OVER, ELSEWHERE, UNDER, REMOVED = "OVER", "ELSEWHERE", "UNDER", "TAKEN"
 RETURNED, TWO_OUT = "RETURNED_TO_SHOE", "TWO_CARDS_OUT"
 # More departures than these in one coup are not believed; nor more cards.
@@ -85,9 +85,9 @@ class Procedure(StateSpace):
         self._priced = cache(self._reprice)
         self.reprice = self._priced
 
-    def forget(self, kept: Iterable[State]) -> None:
+    def forget(self, needed: Iterable[State]) -> None:
         """Forget what was worked out of cards that were read, but for the states that are kept."""
-        super().forget(kept)
+        super().forget(needed)
         for known in (self.due, self._on_table, self._priced):
             known.cache_clear()
 

@@ -51,11 +51,11 @@ OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far bel
 BELIEVED = 2
 # Looks at faces over which it is judged whether they are in mirror image, and by how much surer (0
 # to 1) they are then: on films right pictures gave -0.2 and less, mirrored ones 0.15 and more.
-MIRROR_LOOKS, MIRRORED = 12, 0.05
+MIRROR_FACES, MIRRORED = 12, 0.05
 # Looks, so many ms apart, in which two faces or more lay outside the slots and none inside, beyond
 # those with faces inside: ten seconds, as long as the layouts of two coups lie. Fewer, and a burn
 # that is spread on the layout makes the reader blind.
-OUTSIDE_LOOKS, LOOK_EVERY_MS = 20, 500
+OUTSIDE_PICTURES, LOOK_EVERY_MS = 20, 500
 # The view is to be measured again where cards look by this share larger or smaller, or lie so many
 # mm from the middle of their slots, all of them, or turned by so many degrees: films are read at
 # 0.8 to 1.14 times the size and half a card (31 mm) beside the slots, elm no more at 1.3
@@ -134,7 +134,7 @@ class TableFit:
         # Why nothing can be believed, or `None`.
         self.reason = self._overlap = overlapping(view)
         self._sizes: deque[float] = deque(maxlen=BOXES)
-        self._mirrored: deque[float] = deque(maxlen=MIRROR_LOOKS)
+        self._mirrored: deque[float] = deque(maxlen=MIRROR_FACES)
         self._rests = {slot: deque[tuple[float, float]](maxlen=RESTS) for slot in view.slots}
         self._outside, self._next_look_at = 0, 0
         self._is_out = False  # whether the mouth shows a card wholly out
@@ -176,7 +176,7 @@ class TableFit:
         )
         beside = sum(is_outside(self._view, middle) for middle in middles)
         self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
-        self._outside = min(max(self._outside, 0), 2 * OUTSIDE_LOOKS)
+        self._outside = min(max(self._outside, 0), 2 * OUTSIDE_PICTURES)
 
     def drift(self) -> str | None:
         """Return in words how far cards lie from where the table file has them, if too far."""
@@ -277,8 +277,8 @@ class TableFit:
     def _why(self) -> str | None:
         """Return why the view cannot be believed, or `None`."""
         size = float(np.median(self._sizes)) if len(self._sizes) >= LEAST_BOXES else 1.0
-        is_mirrored = len(self._mirrored) == MIRROR_LOOKS and self._seems_mirrored
-        outside = 1 if self.reason == ELSEWHERE else OUTSIDE_LOOKS
+        is_mirrored = len(self._mirrored) == MIRROR_FACES and self._seems_mirrored
+        outside = 1 if self.reason == ELSEWHERE else OUTSIDE_PICTURES
         drawn = ENOUGH_DRAWN if self.reason == MOUTH else FEW_DRAWN + 1
         last = [hands for hands in self._hands.values() if hands][-2:]
         signs = {

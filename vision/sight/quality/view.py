@@ -45,7 +45,7 @@ GONE_SHARE = 0.3
 # What is usual is the mean of so many good pictures (4 s); then every one counts by FOLLOW (no
 # unit), so that it takes 1000 of them, 8 minutes, to follow a change by two thirds. Quicker, and a
 # lens that fogs slowly becomes usual; slower, and daylight that changes raises alerts.
-LEARN_LOOKS, FOLLOW = 8, 0.001
+LEARN_PICTURES, FOLLOW = 8, 0.001
 # What has passed its limit must fall below this share of it before it counts as over: without the
 # gap a value near the limit would raise and end the alert by turns. Chosen by judgement.
 OVER_SHARE = 0.8
@@ -103,12 +103,12 @@ class ViewMeasurement:
     sharp: float
     level: float
     steep: NDArray[np.float32]
-    looks: int = 1
+    observations: int = 1
 
     def follow(self, now: ViewMeasurement) -> None:
         """Learn from a good picture: quickly at first, then very slowly."""
-        self.looks += 1
-        share = 1 / self.looks if self.looks <= LEARN_LOOKS else FOLLOW
+        self.observations += 1
+        share = 1 / self.observations if self.observations <= LEARN_PICTURES else FOLLOW
         self.sharp += share * (now.sharp - self.sharp)
         self.level += share * (now.level - self.level)
         self.steep += share * (now.steep - self.steep)
@@ -188,7 +188,7 @@ class ViewCheck:
 CARDS, LEAST_CARDS = 40, 20
 # Over how many of the last looks their confidence is averaged; the first so many set what is usual.
 # Chosen by judgement. More react later; fewer let one hard card, looked at often, raise the alert.
-LOOKS = 300
+OBSERVATIONS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,15 +205,15 @@ class ReadingTrend:
     def __init__(self, limits: ReadingTrendLimits) -> None:
         self._limits = limits
         self._unread: dict[int, bool] = {}
-        self._sure: deque[float] = deque(maxlen=LOOKS)
+        self._sure: deque[float] = deque(maxlen=OBSERVATIONS)
         self._usual: float | None = None
         self._poor = Condition("READING_POOR")
 
-    def add_looks(self, looks: Sequence[Look]) -> None:
+    def add_observations(self, observations: Sequence[Look]) -> None:
         """Take the looks of one call of the classifier; those at no face do not count."""
-        faces = (look for look in looks if look.readable >= LEAST_READABLE)
+        faces = (look for look in observations if look.readable >= LEAST_READABLE)
         self._sure.extend(float(np.exp(look.log_p.max())) for look in faces)
-        if self._usual is None and len(self._sure) == LOOKS:
+        if self._usual is None and len(self._sure) == OBSERVATIONS:
             self._usual = float(np.mean(self._sure))
 
     def update(self, events: Iterable[Event], at: int) -> tuple[Event, ...]:

@@ -1,9 +1,9 @@
-"""A world: one way in which a coup may have gone, up to now; and the beam of those believed in.
+"""A hypothesis: one way in which a coup may have gone up to now; and the beam of those believed.
 
-Worlds that agree in everything are one. The `Decoder` expands the worlds by what a dealer may do,
-weighs them by what is seen, merges and prunes. The best lawful world, in which nobody departed from
-procedure, is always kept: an allegation is the odds of the other worlds against it, and without it
-they would only say that it was pruned.
+Hypotheses that agree in everything are one. The `Decoder` expands them by what a dealer may do,
+weighs them by what is seen, merges and prunes. The best lawful one, in which nobody departed from
+procedure, is always kept: an allegation is the odds of the others against it, and without it they
+would only say that it was pruned.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Lip(IntEnum):
 class State:
     """A coup as it stands: its cards, the lip, and the departures from procedure that it needs.
 
-    There is one object for each value (`StateSpace.state`): worlds are compared by identity.
+    There is one object for each value (`StateSpace.state`): hypotheses are compared by identity.
     `moves`, `sights` and `layout` are kept once they were asked for; `successors` are where
     the first of the moves lead.
     """
@@ -145,7 +145,7 @@ class Moves(NamedTuple):
     cost: float
 
 
-class World(NamedTuple):
+class Hypothesis(NamedTuple):
     """The running coup (0: the burn), the coup before as it ended until it is decided."""
 
     coup: int
@@ -192,13 +192,13 @@ class StateSpace(ABC):
         """Whether there are so many states that it is time to forget some."""
         return len(self.states) > self._room
 
-    def forget(self, kept: Iterable[State]) -> None:
+    def forget(self, needed: Iterable[State]) -> None:
         """Forget what was worked out of cards that were read, but for the states that are kept.
 
         The states of cards that are not read yet come again in every coup: they stay.
         """
         stay = [s for s in self.states.values() if not _is_read(s)]
-        for state in kept:
+        for state in needed:
             if _is_read(state):
                 state.moves, state.successors = None, []
                 stay.append(state)
@@ -228,17 +228,17 @@ def _is_read(state: State) -> bool:
 # happen in it. With 0.07, one step a picture at 15 a second, 7 more of 126 were held, and `out`
 # was in time for 82 of 100 cards, not 92. A shorter one than the second is added to the next.
 LONGEST_S, SHORTEST_MS = 0.05, 24
-# Worlds that are so much less likely than the best one are dropped: half of `MISSED` within the
+# Hypotheses that are so much less likely than the best one are dropped: half of `MISSED` within the
 # shortest step, or else what sight missed is dropped as it happens. What is less likely still by
-# the second is not even looked at. No more worlds are kept than `BEAM`.
+# the second is not even looked at. No more hypotheses are kept than `BEAM`.
 PRUNE = MISSED * SHORTEST_MS / 1000 / 2
 IGNORED = PRUNE / 5
 BEAM = 128
 # How much rarer a draw that the mouth does not see is without a hand there than with one.
 HANDLESS = ACTIONS["unseen"].undue / ACTIONS["unseen"].due
-# The least weight of the lawful world against the best one; odds stop there.
+# The least weight of the lawful hypothesis against the best one; odds stop there.
 LEAST_LAWFUL = 1e-12
-# Worlds that are carried from one step to the next within a gap. Without a limit a gap of 2 s came
+# Hypotheses carried from one step to the next within a gap. Without a limit a gap of 2 s came
 # to 12,000 and cost 3.5 s: a reader that was held up once was late at the next picture too, and so
 # for ever. Fewer lose what is rare in a long gap.
 MOST_CARRIED = 2 * BEAM
@@ -246,34 +246,34 @@ MOST_CARRIED = 2 * BEAM
 # any coup would be over.
 MOST_STEPS = 40
 
-Weights = dict[World, float]
-# The same while it is added up, by plain tuples, which are quicker made and equal to worlds.
+Weights = dict[Hypothesis, float]
+# The same while it is added up, by plain tuples, which are quicker made and equal to hypotheses.
 Parts = dict[tuple[int, State | None, State], float]
 Reads = Mapping[int, int]
 
 
 def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
     """Return the parts with the most weight, above `least`, `most` of them; and a lawful one."""
-    kept = [part for part in parts.items() if part[1] > least]
-    if len(kept) > most:
-        kept = sorted(kept, key=itemgetter(1), reverse=True)[:most]
-    if not any(is_lawful(World(*key)) for key, _ in kept):
-        lawful = (part for part in parts.items() if is_lawful(World(*part[0])))
-        kept += sorted(lawful, key=lambda part: -part[1])[:1]
-    return dict(kept)
+    likeliest = [part for part in parts.items() if part[1] > least]
+    if len(likeliest) > most:
+        likeliest = sorted(likeliest, key=itemgetter(1), reverse=True)[:most]
+    if not any(is_lawful(Hypothesis(*key)) for key, _ in likeliest):
+        lawful = (part for part in parts.items() if is_lawful(Hypothesis(*part[0])))
+        likeliest += sorted(lawful, key=lambda part: -part[1])[:1]
+    return dict(likeliest)
 
 
 class Decoder:
-    """The worlds of one table, with their probabilities, `worlds`."""
+    """The hypotheses of one table, with their probabilities, `hypotheses`."""
 
     def __init__(self, procedure: StateSpace, *, burn: float = 0.0, beam: int = BEAM) -> None:
         """Begin with an empty table; `burn` (0 to 1): how likely the first cards are burned."""
         self._beam = beam
         self.procedure = procedure
-        self.worlds: Weights = {}
+        self.hypotheses: Weights = {}
         for burning, p in ((True, burn), (False, 1 - burn)):
             if p > 0:
-                self.worlds[World(1, None, self.procedure.state((), burning=burning))] = p
+                self.hypotheses[Hypothesis(1, None, self.procedure.state((), burning=burning))] = p
         self._at: int | None = None
         self._waiting: Values | None = None
         # What was read last, and what each state becomes by it, with its price.
@@ -283,9 +283,9 @@ class Decoder:
     def resume(self, coup: int, cards: Cards, *, gone: float) -> None:
         """Go on with the cards of a coup; `gone` (0 to 1): how likely they were taken meanwhile."""
         state = self.procedure.state
-        self.worlds = {World(coup, None, state(cards)): 1 - gone}
-        taken = World(coup, None, state(swept(cards)))
-        self.worlds[taken] = self.worlds.get(taken, 0.0) + gone
+        self.hypotheses = {Hypothesis(coup, None, state(cards)): 1 - gone}
+        taken = Hypothesis(coup, None, state(swept(cards)))
+        self.hypotheses[taken] = self.hypotheses.get(taken, 0.0) + gone
 
     def step(
         self,
@@ -296,7 +296,7 @@ class Decoder:
         hands: tuple[float, float] = (1.0, 1.0),
         still_at: int = 0,
     ) -> bool:
-        """Take what a picture at a time (ms) shows; return whether the worlds moved.
+        """Take what a picture at a time (ms) shows; return whether the hypotheses moved.
 
         `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
         Pictures that follow quickly are taken together. `hands` (0 to 1): how likely one is at the
@@ -312,7 +312,7 @@ class Decoder:
         moving = min(elapsed, max(0, at - still_at), longest)
         still = min(elapsed - moving, longest)
         self._at, self._waiting = at, None
-        parts: Parts = dict(self.worlds.items())
+        parts: Parts = dict(self.hypotheses.items())
         if still:
             parts = _heaviest(self._move(parts, still / 1000, (HANDLESS, HANDLESS)), MOST_CARRIED)
         steps = math.ceil(moving / 1000 / LONGEST_S)
@@ -322,20 +322,20 @@ class Decoder:
             parts = _heaviest(parts, MOST_CARRIED)
         self._keep(self._weigh(parts, lip, shown))
         if self.procedure.is_full:
-            states = (state for world in self.worlds for state in (world.before, world.state))
+            states = (state for one in self.hypotheses for state in (one.before, one.state))
             self.procedure.forget(state for state in states if state is not None)
             self._read = {}
         return True
 
     def _move(self, parts: Parts, elapsed: float, hands: tuple[float, float]) -> Parts:
-        """Return the worlds after so many seconds in which anything may have happened."""
+        """Return the hypotheses after so many seconds in which anything may have happened."""
         moved: Parts = {}
         get, procedure = moved.get, self.procedure
         least = IGNORED * max(parts.values())
-        for world, weight in parts.items():
-            coup, before, state = world
+        for hypothesis, weight in parts.items():
+            coup, before, state = hypothesis
             moves, rate, cost = state.moves or procedure.moves(state)
-            moved[world] = get(world, 0.0) + weight * math.exp(-elapsed * cost)
+            moved[hypothesis] = get(hypothesis, 0.0) + weight * math.exp(-elapsed * cost)
             each = weight * (1 - math.exp(-elapsed * rate)) / rate if rate else 0.0
             after = state.successors
             while len(after) < len(moves) and each * moves[len(after)].rate >= least:
@@ -393,31 +393,31 @@ class Decoder:
         return ratio, self.procedure.state(seen, state.lip, codes)
 
     def _keep(self, weighed: Parts) -> None:
-        """Keep the likeliest worlds and the best lawful one, their sum 1."""
+        """Keep the likeliest hypotheses and the best lawful one, their sum 1."""
         best = max(weighed.values())
         if not best > 0:
             return  # nothing fits at all: what was believed before is believed still
-        kept = {
+        likeliest = {
             key: max(p, best * LEAST_LAWFUL)
             for key, p in _heaviest(weighed, self._beam, best * PRUNE).items()
         }
-        total = sum(kept.values())
-        self.worlds = {World(*key): p / total for key, p in kept.items()}
+        total = sum(likeliest.values())
+        self.hypotheses = {Hypothesis(*key): p / total for key, p in likeliest.items()}
 
     def forget_before(self, first: int) -> None:
-        """Forget what was before a coup, which is decided, and the worlds that are not so far."""
+        """Forget what was before a coup, which is decided, and what hypotheses are not so far."""
         merged: Weights = {}
-        for (coup, before, state), p in self.worlds.items():
+        for (coup, before, state), p in self.hypotheses.items():
             if coup >= first:
-                world = World(coup, before if coup > first else None, state)
-                merged[world] = merged.get(world, 0.0) + p
+                hypothesis = Hypothesis(coup, before if coup > first else None, state)
+                merged[hypothesis] = merged.get(hypothesis, 0.0) + p
         total = sum(merged.values())
-        self.worlds = {world: p / total for world, p in merged.items()}
+        self.hypotheses = {hypothesis: p / total for hypothesis, p in merged.items()}
 
 
-def is_lawful(world: World) -> bool:
+def is_lawful(hypothesis: Hypothesis) -> bool:
     """Whether nobody departed from procedure in the running coup and in the one before."""
-    return not world.state.codes and (world.before is None or not world.before.codes)
+    return not hypothesis.state.codes and (hypothesis.before is None or not hypothesis.before.codes)
 
 
 class TableLook(NamedTuple):

@@ -464,6 +464,26 @@ def test_keyed_face_stays_with_its_place() -> None:
     assert len(dealer.table.coups[0].cards) == 4
 
 
+def test_keyed_face_stays_with_its_place_where_every_card_changes() -> None:
+    """Two cards that are taken for each other are those of their slots, whatever their order."""
+    dealer = table()
+    dealer.see("P1:? B1:4c")
+    dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, P1, Card.parse("3d")))
+    dealer.see("B1:4c P1:?")
+    faces = {card.slot: card.face for card in dealer.table.latest[-1].cards}
+    assert faces == {P1: Card.parse("3d"), B1: Card.parse("4c")}
+
+
+def test_keyed_card_that_comes_after_all_is_one_more_out() -> None:
+    """A card that nobody saw leave is not counted; the one that sight finds in its place is."""
+    dealer = Dealer().start()
+    dealer.hand("2h 4c Kd Kc")
+    dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, P3, Card.parse("9h")))
+    assert dealer.table.shoe.out == 4
+    dealer.lay(P3)
+    assert dealer.table.shoe.out == 5
+
+
 def test_order_about_a_coup_survives_what_sight_says_later() -> None:
     """A void coup stays void, a moved card moved, a burned one burned; taken back, they are not."""
     dealer = table()
@@ -587,6 +607,15 @@ def test_burn_counted_again_after_it_was_over() -> None:
     dealer.see("P1:4h", coup=2)
     assert dealer.open == []
     assert (dealer.table.shoe.last, dealer.table.shoe.out) == (4, 4)
+
+
+def test_coup_that_lay_in_its_slots_is_no_burn() -> None:
+    """A first coup whose cards are pushed together lay in slots, and so is none laid aside."""
+    dealer = table(Rules(burn=BurnRule()))
+    dealer.see(STANDS)
+    dealer.see("-:4h -:4c -:3d -:3c")
+    assert dealer.table.shoe.burned == ()
+    assert len(dealer.table.latest[-1].cards) == 4
 
 
 def test_burn_that_nobody_announced_is_no_coup() -> None:

@@ -284,3 +284,17 @@ def _laid(dealer: Dealer, order: int) -> HandLayout:
     coup = dealer.table.coup_of(order)
     assert coup is not None
     return lay_out(coup.cards, dealer.rules)
+
+
+def test_results_keyed_in_while_blind_are_of_one_coup_until_it_could_be_over() -> None:
+    """One keyed in sooner corrects the one before; from `removed_after_ms` on it is of the next."""
+    for later_ms, coups in ((-1, 1), (0, 2)):
+        dealer = Dealer().start()
+        dealer.tell(ViewLost(dealer.tick(), "dark"))
+        at = dealer.tick()
+        dealer.tell(ResultEntered(at, Winner.PUNTO))
+        at += dealer.rules.removed_after_ms + later_ms
+        dealer.tell(ResultEntered(at, Winner.BANCO))
+        entered = [coup.entered for coup in dealer.table.coups]
+        assert len(entered) == coups
+        assert entered[-1] == ResultEntered(at, Winner.BANCO)

@@ -426,6 +426,13 @@ def test_fault_lapses_when_its_time_limit_passes(case: Case) -> None:
     assert alert.deadline_at is not None
 
 
+def test_card_before_the_bets_are_closed_is_named() -> None:
+    """The alert is about the first card of the coup."""
+    dealer = Dealer().start()
+    bets(dealer, closed=False)
+    assert (dealer.alerts["EARLY_DEAL"].coup, dealer.alerts["EARLY_DEAL"].order) == (2, 5)
+
+
 def test_words_are_complete() -> None:
     """No text of an alert shows a place-holder or an empty phrase."""
     for case, scene in product(CASES, ("scene", "legal")):

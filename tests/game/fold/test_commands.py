@@ -366,10 +366,12 @@ def test_carried_card_is_taken_back() -> None:
     dealer.hand(STANDS)
     dealer.allege("TWO_CARDS_OUT", 4)
     dealer.out()
-    before, opened = dealer.table, dealer.open
+    before, opened, over = dealer.table, dealer.open, dealer.alerts["OVER_P3_STAND"]
     assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
+    assert dealer.alerts["OVER_P3_STAND"].text == over.text
     assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
     assert dealer.open == opened
+    assert dealer.raised.count("OVER_P3_STAND") == 1
     assert (dealer.table.coup_of(5), dealer.table.done) == (dealer.table.coup, ())
     assert dealer.table.shoe == before.shoe
     assert dealer.result.coup == 1
@@ -482,7 +484,7 @@ def test_alert_is_closed_as_something_else_only_with_words() -> None:
     dealer = Dealer().start()
     dealer.tell(Noticed(dealer.tick(), "READING_POOR"))
     other = CloseAlert(dealer.tick(), *DESK, "a1", Category.OTHER)
-    assert "needs words" in give(dealer, other)
+    assert give(dealer, other) == "another category needs words: its reason"
     assert give(dealer, replace(other, reason="lamp changed")) == ""
 
 

@@ -481,3 +481,13 @@ def test_places_wait_where_a_card_likely_went_back() -> None:
     account.take(1000, states)
     assert [card.place for card in account.cards] == [HAND]
     assert account.is_open(ALLEGED)
+
+
+def test_hypothesis_is_lawful_where_neither_coup_has_a_departure() -> None:
+    """One in the coup before counts as much as one in the coup that runs."""
+    state = Procedure(Rules()).state
+    clean, two_out = state(()), state((), codes=(TWO_OUT,))
+    assert is_lawful(Hypothesis(2, clean, clean))
+    assert is_lawful(Hypothesis(1, None, clean))
+    assert not is_lawful(Hypothesis(2, two_out, clean))
+    assert not is_lawful(Hypothesis(2, clean, two_out))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.sight.following.play import FRAME_MS, Play
@@ -12,6 +13,7 @@ from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.hypotheses import (
     BEAM,
     MOST_CARRIED,
+    SHORTEST_MS,
     Decoder,
     Hypothesis,
     Lip,
@@ -491,3 +493,14 @@ def test_hypothesis_is_lawful_where_neither_coup_has_a_departure() -> None:
     assert is_lawful(Hypothesis(1, None, clean))
     assert not is_lawful(Hypothesis(2, two_out, clean))
     assert not is_lawful(Hypothesis(2, clean, two_out))
+
+
+def test_picture_closer_than_a_step_moves_nothing_until_the_next() -> None:
+    """What it shows of the lip is added to the next one; only then are coups looked at again."""
+    play = Play()
+    play.wait(0.2)
+    lip = [0.0] * len(Lip)
+    before = dict(play.decoder.hypotheses)
+    assert not play.decoder.step(play.at + SHORTEST_MS - 1, np.array(lip))
+    assert play.decoder.hypotheses == before
+    assert play.decoder.step(play.at + SHORTEST_MS, np.array(lip))

@@ -2,25 +2,24 @@
 
 OpenCV believes what a file says of itself. Measured with OpenCV 5.0: a PNG of 91 bytes with a chunk
 that claims 4 GiB takes 28 s and 4.1 GB, a JPEG of 691 bytes that claims 32000 x 32000 px takes 39 s
-and 5.9 GB. So the header is read here first, and only a known format of a possible size is decoded.
+and 5.9 GB. So Pillow reads the header first, and only a known format of a possible size is decoded.
 """
 
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Callable
+import warnings
+from io import BytesIO
 from pathlib import Path
 from struct import error as StructError  # noqa: N812  # it is an exception
-from struct import unpack_from
+from zlib import error as ZlibError  # noqa: N812  # as that
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from vision.errors import ConfigurationError, OutsideError
-
-Size = tuple[int, int]
 
 log = logging.getLogger(__name__)
 
@@ -40,12 +39,16 @@ NEW_KINDS = {
 # more than these levels, which is what coding does. More takes a pale cloth for none.
 GREY_LEVELS, GREY_STEP = 8, 4
 
-# JPEG markers of a frame header, which holds the size (ITU T.81, table B.1: SOF0 to SOF15 but for
-# DHT, JPG and DAC). A missing one would refuse pictures of that coding.
-FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-
-# TIFF 6.0: the tags of width and height, and the field type of a 16-bit number.
-TIFF_WIDTH, TIFF_HEIGHT, TIFF_SHORT = 256, 257, 3
+# The formats that are read, in Pillow's names; how their files begin, but for WebP; and what Pillow
+# raises of a header that is none of them.
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF")
+BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"BM", b"II*\0", b"MM\0*")
+NO_HEADER = (
+    OSError, EOFError, SyntaxError, ValueError, ArithmeticError, LookupError, AttributeError,
+    TypeError, RuntimeError, MemoryError, ZlibError, StructError,
+)  # fmt: skip
+Image.MAX_IMAGE_PIXELS = None  # it would warn; the limit is MOST_PIXELS
+warnings.filterwarnings("ignore", module="PIL")  # the words of `why_no_picture` are enough
 
 
 def open_picture(path: Path) -> NDArray[np.uint8] | None:
@@ -61,8 +64,13 @@ def decode_picture(data: bytes) -> NDArray[np.uint8] | None:
 
     `None` where they are no PNG, JPEG, WebP, BMP or TIFF, are damaged, or have too many pixels.
     """
-    size = _size(data)
-    if size is None or not 0 < size[0] * size[1] <= MOST_PIXELS or not _is_whole(data):
+    try:
+        with Image.open(BytesIO(data), formats=FORMATS) as header:
+            width, height = header.size
+            header.verify()  # of a PNG all chunks: OpenCV takes as much memory as one claims
+    except NO_HEADER:
+        return None
+    if not 0 < width * height <= MOST_PIXELS or not _is_whole(data):
         return None
     try:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
@@ -109,7 +117,7 @@ def why_no_picture(data: bytes) -> str:
         )
     if not data:
         return "is empty; copy it again"
-    if _reader_of(data) is not None:
+    if data.startswith(BEGINNINGS) or data[8:12] == b"WEBP":
         return "is a picture that is damaged, cut off or too large; copy it again"
     return "is not a picture that can be read; give a JPEG, PNG, WebP, TIFF or BMP file"
 
@@ -145,80 +153,3 @@ def _is_whole(data: bytes) -> bool:
         return int.from_bytes(data[4:8], "little") + 8 <= len(data)
     # A JPEG within it, as a small picture of it has, ends before the scan begins.
     return not data.startswith(b"\xff\xd8") or data.rfind(b"\xff\xd9") > data.rfind(b"\xff\xda")
-
-
-def _size(data: bytes) -> Size | None:
-    """Return width and height as the header has them; `None` for another format or a cut header."""
-    read = _reader_of(data)
-    try:
-        return None if read is None else read(data)
-    except (StructError, KeyError):
-        return None
-
-
-def _reader_of(data: bytes) -> Callable[[bytes], Size | None] | None:
-    """Return what reads the size of a picture that begins so; `None`: it is of no known format."""
-    return next((read for form, read in _FORMATS.items() if re.match(form, data, re.DOTALL)), None)
-
-
-def _png(data: bytes) -> Size | None:
-    """Walk all chunks: OpenCV allocates what a chunk claims, even beyond the end of the file."""
-    at = 8
-    while True:
-        length, kind = unpack_from(">I4s", data, at)
-        if kind == b"IEND":
-            return unpack_from(">II", data, 16)
-        at += 12 + length
-
-
-def _jpeg(data: bytes) -> Size | None:
-    at = 2
-    while True:
-        start, marker, length = unpack_from(">BBH", data, at)
-        if start != 0xFF:
-            return None
-        if marker in FRAME_MARKERS:
-            height, width = unpack_from(">HH", data, at + 5)
-            return width, height
-        at += 1 if marker == 0xFF else 2 + length
-
-
-def _webp(data: bytes) -> Size | None:
-    coding = data[8:16]
-    if coding == b"WEBPVP8X":
-        low = unpack_from("<HBHB", data, 24)
-        return low[0] + (low[1] << 16) + 1, low[2] + (low[3] << 16) + 1
-    if coding == b"WEBPVP8L":
-        (sides,) = unpack_from("<I", data, 21)
-        return (sides & 0x3FFF) + 1, (sides >> 14 & 0x3FFF) + 1
-    if coding == b"WEBPVP8 ":
-        width, height = unpack_from("<HH", data, 26)
-        return width & 0x3FFF, height & 0x3FFF
-    return None
-
-
-def _bmp(data: bytes) -> Size | None:
-    width, height = unpack_from("<ii", data, 18)
-    return abs(width), abs(height)
-
-
-def _tiff(data: bytes) -> Size | None:
-    order = "<" if data.startswith(b"II") else ">"
-    (at,) = unpack_from(f"{order}I", data, 4)
-    (count,) = unpack_from(f"{order}H", data, at)
-    values: dict[int, int] = {}
-    for entry in range(at + 2, at + 2 + 12 * count, 12):
-        tag, kind = unpack_from(f"{order}HH", data, entry)
-        (values[tag],) = unpack_from(order + ("H" if kind == TIFF_SHORT else "I"), data, entry + 8)
-    return values[TIFF_WIDTH], values[TIFF_HEIGHT]
-
-
-# By how a file begins; RIFF holds sounds and films as well.
-_FORMATS: dict[bytes, Callable[[bytes], Size | None]] = {
-    rb"\x89PNG\r\n\x1a\n": _png,
-    rb"\xff\xd8": _jpeg,
-    rb"RIFF....WEBP": _webp,
-    rb"BM": _bmp,
-    rb"II\*\0": _tiff,
-    rb"MM\0\*": _tiff,
-}

@@ -193,8 +193,7 @@ def _passwords(args: argparse.Namespace) -> Path:
 
 
 def _accounts(args: argparse.Namespace) -> dict[str, PasswordEntry]:
-    path = _passwords(args)
-    return load_passwords(path) if path.exists() else {}
+    return load_passwords(_passwords(args), needed=False)
 
 
 def _remove(args: argparse.Namespace) -> None:

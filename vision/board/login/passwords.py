@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -99,11 +100,13 @@ USED = TypeAdapter(dict[str, int])  # the step of time of the last code of each 
 ENTRIES = TypeAdapter(dict[str, PasswordEntry])
 
 
-def load_passwords(path: Path) -> dict[str, PasswordEntry]:
-    """Return the accounts by name.
+def load_passwords(path: Path, *, needed: bool = True) -> dict[str, PasswordEntry]:
+    """Return the accounts by name; none where there is no file and it is not `needed`.
 
     ConfigurationError when it is not such a file, or when others may read it.
     """
+    if not needed and not path.exists():
+        return {}
     cure = "make one with shoe-reader users password NAME"
     try:
         if not is_private(path):
@@ -116,16 +119,12 @@ def load_passwords(path: Path) -> dict[str, PasswordEntry]:
         raise ConfigurationError(f"{path}: is not a passwords file; {cure}") from None
 
 
-def _load_if_there(path: Path) -> dict[str, PasswordEntry]:
-    return load_passwords(path) if path.exists() else {}
-
-
 def change_account(
     path: Path, name: str, change: Callable[[PasswordEntry], PasswordEntry | None]
 ) -> None:
     """Change what is kept of a person, who may be new; None takes the person out. WriteError."""
     with locked(path):
-        accounts = load_passwords(path) if path.exists() else {}
+        accounts = load_passwords(path, needed=False)
         account = change(accounts.pop(name, PasswordEntry()))
         if account is not None:
             accounts[name] = account
@@ -175,7 +174,7 @@ class PasswordBook:
         """
         self._needed = needed
         self._users = WatchedFile(users, load_users)
-        self._passwords = WatchedFile(passwords, load_passwords if needed else _load_if_there)
+        self._passwords = WatchedFile(passwords, partial(load_passwords, needed=needed))
         self._hasher = PasswordHasher()
         # Verified where the name is unknown, so that the time it takes gives no name away.
         self._nobody = self._hasher.hash(os.urandom(16).hex())

@@ -470,7 +470,7 @@ CARD = {"order": 1, "out_at": 1, "life": "out"}
         ({"is": "ShoeEnded", "at": True, "left": 2}, "at"),
         ({**COUP, "cards": [{**CARD, "slot": "PUNTO_9"}]}, "PUNTO_9"),
         ({**COUP, "cards": [{**CARD, "slot": 3}]}, "cards"),
-        ({**COUP, "cards": [{"order": 1}]}, "life"),
+        ({**COUP, "cards": [{"order": 1}]}, "out_at"),
         ({**COUP, "cards": "x"}, "cards"),
         ({"is": "ResultEntered", "at": 1, "winner": "bank", "punto_pair": None,
           "banco_pair": None, "three_giving_eight": None, "egalite_points": None}, "bank"),

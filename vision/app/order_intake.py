@@ -265,7 +265,7 @@ class Replays:
         except RefusedError as error:
             return Replied(at, ref, REPLAY, "", accepted=False, why=str(error))
         except OutsideError as error:
-            log.error("messages are not given out again: %s", error)
+            log.error("messages are not given out again: %s; mend that, and ask again", error)
             return Replied(at, ref, REPLAY, "", accepted=False, why=NOT_STORED)
         return Replied(at, ref, REPLAY, str(fields.get("by", "")), accepted=True, why="")
 

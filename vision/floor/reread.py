@@ -195,7 +195,7 @@ def _names(films: Sequence[Path]) -> list[str]:
         names = [f"{film.absolute().parent.name}-{film.stem}" for film in films]
     if len(set(names)) < len(names):
         raise ConfigurationError(
-            "a recording is named twice, or two have one name in folders of one name: name each "
+            "a recording is named twice, or two have one name in folders of one name; name each "
             "once, and rename one of the two"
         )
     return names

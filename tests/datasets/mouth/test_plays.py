@@ -85,4 +85,4 @@ def test_samples_of_pairs_have_a_card_out_that_is_seen_to_be_one_or_two() -> Non
     """Where nothing is out, or nobody could say, is no sample of them."""
     labels = [label for _, label in itertools.islice(mixed(3, split="test", pairs=True), 12)]
     assert all(phase > 0 and together >= 0 for phase, _, _, _, together in labels)
-    assert {float(label[4]) for label in labels} == {0.0, 1.0}
+    assert {float(label[4]) for label in labels} <= {0.0, 1.0}

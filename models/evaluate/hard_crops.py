@@ -3,10 +3,10 @@
 `python -m models.evaluate.hard_crops`. Of held-out decks, most of the cards with covers laid on
 their signs on purpose: the crops at which a reader invents. For each bound, what is named and how
 much of it is wrong, with exact intervals (Clopper and Pearson, 95 %); for each way in which signs
-are hidden, and for each class of focus, how much is declined. A name is wrong if no card that lies
-there has it, neither the one that was looked for nor one laid on it: nearly all that is named where
-no sign of a card is in sight is the card on top, in full view. With `--keep` a run that was stopped
-goes on where it was.
+are hidden, each class of focus, and each rank in clear sight, how much is declined. A name is wrong
+if no card that lies there has it, neither the one that was looked for nor one laid on it: nearly
+all that is named where no sign of a card is in sight is the card on top, in full view. With
+`--keep` a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from datasets.training.crops import NO_CARD, taken
 from datasets.training.signs import Sight
 from models.networks.model_card import SHIPPED
+from vision.game.cards import RANK_LETTERS, SUIT_LETTERS, Card
 from vision.inference.load import load_model
 from vision.metrics.intervals import share
 from vision.sight.detection.classifier import Classifier
@@ -120,6 +121,12 @@ def lines(rows: NDArray[np.float64]) -> list[str]:
     for low, high in pairwise(SHARP_PX):
         chosen = faces & (rank + suit > Sight.NONE) & (low <= rows[:, 6]) & (rows[:, 6] < high)
         found.append(_row(f"any sign, in focus from {low} px", chosen, error=error, wrong=wrong))
+    for number, letter in enumerate(RANK_LETTERS):
+        chosen = clear & (card // len(SUIT_LETTERS) == number)
+        found.append(_row(f"{letter}, clear", chosen, error=error, wrong=wrong))
+    # Engraved, with another drawing in each deck.
+    chosen = clear & (card == Card.parse("As").index)
+    found.append(_row("ace of spades, clear", chosen, error=error, wrong=wrong))
     return [*found, _row("no card of the 52", ~faces, error=error, wrong=wrong)]
 
 

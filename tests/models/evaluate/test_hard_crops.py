@@ -5,6 +5,7 @@ import numpy as np
 from datasets.training.crops import NO_CARD, crops, taken
 from datasets.training.signs import Sight
 from models.evaluate.hard_crops import lines
+from vision.game.cards import Card
 
 OWN_DECKS = ("harbour", "orchard")
 
@@ -33,6 +34,21 @@ def test_name_of_a_card_on_top_counts_apart_from_a_wrong_one() -> None:
     by_focus = {row[0]: row[1] for row in table if row[0].startswith("any sign")}
     assert by_focus["any sign, in focus from 17 px"] == "1"
     assert sum(int(cards) for cards in by_focus.values()) == 1, "hidden ones say nothing of focus"
+
+
+def test_clear_cards_are_counted_by_rank_and_the_ace_of_spades_apart() -> None:
+    """Of two clear aces, one of spades, one is declined; a hidden card counts with no rank."""
+    ace, other = Card.parse("As").index, Card.parse("Ah").index
+    sharp = (Sight.CLEAR, Sight.CLEAR, 0, 50, 1)
+    rows = np.array([
+        (0.5, other, ace, *sharp),
+        (1e-6, other, other, *sharp),
+        (0.5, 7, 7, Sight.NONE, Sight.NONE, 0, 50, 1),
+    ])  # fmt: skip
+    table = {row[0]: row[1:3] for row in map(cells, lines(rows))}
+    assert table["A, clear"] == ["2", "50.00%"]
+    assert table["ace of spades, clear"] == ["1", "100.00%"]
+    assert table["T, clear"][0] == "0"
 
 
 def test_crops_taken_are_the_same_with_what_lies_on_them() -> None:

@@ -203,10 +203,13 @@ class SightPipeline:
         """Return the events of how well the table is seen, and its cards are read."""
         self._next_check_at = frame.at + CHECK_EVERY_MS
         view = self._view_check.look(frame)
-        position = () if moving else self._position.look(frame, self._fit.drift())
+        # A view of which nothing is believed has its one reason already.
+        believed = not self._fit.reason
+        drift = self._fit.drift() if believed else None
+        position = self._position.look(frame, drift, at_rest=not moving)
         self._unseen = self._view_check.unseen
         self.blind |= {"picture": self._view_check.blind, "position": self._position.blind}
-        self._trend.add_observations(self._fresh_observations)
+        self._trend.add_observations(self._fresh_observations if believed else ())
         trend = self._trend.update(self._fresh_events, frame.at)
         self._fresh_observations.clear()
         self._fresh_events.clear()

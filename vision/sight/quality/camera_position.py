@@ -199,29 +199,41 @@ class CameraPosition:
         self._moved = Condition("CAMERA_MOVED", limits.every_ms)
         self._lost = Condition("VIEW_LOST", limits.every_ms)
         self._next_at: int | None = None
+        self._by_layout: str | None = None  # how far it has moved, if too far
 
     @property
     def blind(self) -> str | None:
         """Why nothing can be read from where the camera stands, or `None`."""
         return self._lost.reason
 
-    def look(self, frame: Frame, by_cards: str | None = None) -> tuple[Event, ...]:
-        """Take a frame of a table at rest; return an event if the camera moved or came back.
+    def look(
+        self, frame: Frame, by_cards: str | None = None, *, at_rest: bool = True
+    ) -> tuple[Event, ...]:
+        """Take a frame; return an event if the camera moved or came back.
 
-        `by_cards`: in words, how far the cards lie from where they should.
+        It is compared with the layout where the table is `at_rest`. `by_cards`: in words, how far
+        the cards lie from where they should.
         """
-        at = frame.at
-        if self._limits.moved_mm <= 0 or (self._next_at is not None and at < self._next_at):
+        at, limits = frame.at, self._limits
+        if limits.moved_mm <= 0:
             return ()
-        self._next_at = at + self._limits.every_ms
+        if at_rest and (self._next_at is None or at >= self._next_at):
+            self._next_at = at + limits.every_ms
+            self._measure(frame)
+        if by_cards and self._moved.reason is None:
+            return self._moved.report(by_cards, at)  # so many cards are no accident
+        return self._moved.take(self._by_layout or by_cards, at)
+
+    def _measure(self, frame: Frame) -> None:
+        """Compare with the layout; what is not found there leaves what was found before."""
         if self._layout is None:
             self._layout = ReferenceLayout(frame.image, self._view)
         shift = self._layout.shift(frame.image)
         if shift is None:
-            return self._moved.take(by_cards, at) if by_cards else ()
+            return
         way_mm = shift.worst_mm
         lost = f"the camera has moved by {way_mm:.0f} mm; calibrate it again"
-        self._lost.take(lost if way_mm > self._limits.lost_mm else None, at)
-        moved = f"By {way_mm:.1f} mm; calibrate it again."
+        self._lost.take(lost if way_mm > self._limits.lost_mm else None, frame.at)
         least_mm = self._limits.moved_mm * (1.0 if self._moved.reason is None else OVER_SHARE)
-        return self._moved.take(moved if way_mm > least_mm else by_cards, at)
+        moved = f"By {way_mm:.1f} mm; calibrate it again."
+        self._by_layout = moved if way_mm > least_mm else None

@@ -25,15 +25,19 @@ from numpy.typing import ArrayLike, NDArray
 from vision.game.events import CoupSeen, Event, Slot
 from vision.sight.detection.classifier import LEAST_READABLE, Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.places import COVERED, STRONG, SURE, PlaceLook, is_outside
+from vision.sight.following.places import (
+    APART_MM,
+    COVERED,
+    STRONG,
+    SURE,
+    PlaceLook,
+    is_outside,
+)
 from vision.sight.geometry.plane import Homography, Image, Points, TableView, overlap
 
 # How many times as large as the table file says cards may look before nothing is believed: no card
 # is so far from another in size. What reading needs is narrower, and a warning.
 LEAST_SIZE, MOST_SIZE = 0.65, 1.5
-# Over how many boxes of cards that lie still size is taken, and from how many on: a card gives some
-# twenty, each within 4 %. Fewer let one bad box make the reader blind.
-BOXES, LEAST_BOXES = 60, 12
 # Cards that two coups have at least: after so many a sign is no accident.
 CARDS = 8
 # Of that many cards laid last, so many or fewer were seen to leave: the mouth is elsewhere. From
@@ -47,7 +51,8 @@ UNDRAWN = 4
 DRAWN_MS = 6000
 OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far below the even chance
 # So many of the first four cards of one coup, seen to leave and laid where they were due, make the
-# view believed. One may be chance; more delay the first coup of a run.
+# view believed, if half of those laid last were. One may be chance, and hands that clear the table
+# look like two draws where the mouth is elsewhere; more delay the first coup of a run.
 BELIEVED = 2
 # Looks at faces over which it is judged whether they are in mirror image, and by how much surer (0
 # to 1) they are then: on films right pictures gave -0.2 and less, mirrored ones 0.15 and more.
@@ -62,8 +67,10 @@ OUTSIDE_PICTURES, LOOK_EVERY_MS = 20, 500
 # (`python -m models.evaluate.wrong_views`). Wider, and cards stay unread; narrower, and untidy
 # dealers raise it.
 DRIFT_SHARE, DRIFT_MM, DRIFT_DEGREES = 0.1, 25.0, 8.0
-# Positions of cards at rest over which their median is taken, in so many slots at least.
-RESTS, LEAST_RESTS, LEAST_SLOTS = 60, 20, 4
+# Cards laid last whose place and size count, each of so many looks at least: more hide a push for
+# longer, fewer let one untidy coup raise it. So many of them, in as many slots, tell the size; from
+# CARDS on all is reported.
+RESTS, LEAST_LOOKS, LEAST_RESTS = 40, 2, 4
 MOST_OVERLAP = 0.4  # of what two slots cover (0 to 1); neighbours that touch share 0.1 at most
 
 SIZE = "cards look {0:.2f} times as large as the table file says: measure the table again"
@@ -72,7 +79,7 @@ ELSEWHERE = "is the picture upside down? Cards lie beside the slots: measure the
 MOUTH = "is the mouth where cards come out? They come to lie, and none was seen to leave the shoe"
 HANDS = "are Punto and Banco exchanged? Each coup begins with the other hand"
 UNREAD = "nothing is read of the cards that lie: look at light, lens and the size of cards"
-OVERLAP = "{0} lies on {1}: place the slots again"
+OVERLAP = "{0} lies on {1}: move one of the two away on the set-up page"
 
 
 class Drift(NamedTuple):
@@ -110,14 +117,7 @@ class Drift(NamedTuple):
         )
 
 
-def _similarity(
-    points: NDArray[np.complexfloating], there: NDArray[np.complexfloating]
-) -> tuple[float, float, complex]:
-    """Return turn (degrees), spread and way that bring points (n, x + iy) nearest to others."""
-    middle, its = points.mean(), there.mean()
-    arm = points - middle
-    factor = complex(np.vdot(arm, there - its) / np.vdot(arm, arm))
-    return math.degrees(cmath.phase(factor)), abs(factor), complex(its - factor * middle)
+_Rest = tuple[float, float, float]
 
 
 class TableFit:
@@ -133,9 +133,13 @@ class TableFit:
         self._view, self._deal_order, self._classify = view, deal_order, classify
         # Why nothing can be believed, or `None`.
         self.reason = self._overlap = overlapping(view)
-        self._sizes: deque[float] = deque(maxlen=BOXES)
         self._mirrored: deque[float] = deque(maxlen=MIRROR_FACES)
-        self._rests = {slot: deque[tuple[float, float]](maxlen=RESTS) for slot in view.slots}
+        self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
+        # Of each card laid last its slot, and by looks middle (x, y mm) and size; of those that lie
+        # there now; and the medians of all that were looked at often enough.
+        self._rests: deque[tuple[Slot, list[_Rest]]] = deque(maxlen=RESTS)
+        self._resting: dict[Slot, list[_Rest]] = {}
+        self._laid = np.zeros((0, 4))
         self._outside, self._next_look_at = 0, 0
         self._is_out = False  # whether the mouth shows a card wholly out
         self._draws: deque[int] = deque(maxlen=CARDS)  # when one came out, ms
@@ -158,43 +162,71 @@ class TableFit:
         self, at: int, image: Image, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
     ) -> None:
         """Take what the slots show and all boxes (px) of a picture, at a time in ms."""
-        lying = [look.box for look in shown if _is_clear(look) and look.box is not None]
-        self._sizes.extend(self._size(box) for box in lying)
         if at < self._next_look_at:
             return
         self._next_look_at = at + LOOK_EVERY_MS
+        lying = self._lying(shown, boxes)
         for slot, look in zip(Slot, shown, strict=False):
-            if _is_clear(look) and look.box is not None:
-                self._rests[slot].append(self._view.locate(look.box.quad)[0].centre)
-        faces = [box for box in lying if box.kind is Kind.FACE]
+            if slot in lying:
+                if slot not in self._resting:
+                    self._rests.append((slot, self._resting.setdefault(slot, [])))
+                centre = self._view.locate(lying[slot].quad)[0].centre
+                self._resting[slot].append((*centre, self._size(lying[slot])))
+            elif look.box is None and look.covered <= COVERED:
+                self._resting.pop(slot, None)
+        rests = [
+            (s, *np.median(all_of, axis=0))
+            for s, all_of in self._rests
+            if len(all_of) >= LEAST_LOOKS
+        ]
+        self._laid = np.array(rests).reshape(-1, 4)
+        faces = [box for box in lying.values() if box.kind is Kind.FACE]
         if faces:
             self._compare_mirrored(image, faces[-1])
-        middles = (
-            np.asarray(self._view.homography.to_mm(box.quad).mean(axis=0), np.float32)
-            for box in boxes
-            if box.kind is Kind.FACE and box.score >= SURE
-        )
-        beside = sum(is_outside(self._view, middle) for middle in middles)
+        sure = [box for box in boxes if box.kind is Kind.FACE and box.score >= SURE]
+        beside = sum(is_outside(self._view, self._middle(box)) for box in sure)
         self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
         self._outside = min(max(self._outside, 0), 2 * OUTSIDE_PICTURES)
 
+    def _lying(
+        self, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
+    ) -> dict[Slot, Detection]:
+        """Return the surest card that lies in clear sight, at rest, in each slot or beside it."""
+        found: dict[Slot, Detection] = {}
+        for box in sorted(boxes, key=lambda box: box.score):
+            away = np.hypot(*(self._middles - self._middle(box)).T)
+            slot = Slot(int(away.argmin()))
+            its = shown[slot] if slot < len(shown) else None
+            if its is None or its.moves or its.covered > COVERED or away[slot] >= APART_MM:
+                continue
+            if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG:
+                found[slot] = box
+        return found
+
+    def _middle(self, box: Detection) -> Points:
+        return np.asarray(self._view.homography.to_mm(box.quad).mean(axis=0), np.float32)
+
     def drift(self) -> str | None:
         """Return in words how far cards lie from where the table file has them, if too far."""
-        known = {slot: at for slot, at in self._rests.items() if len(at) >= LEAST_RESTS}
-        if len(known) < LEAST_SLOTS or len(self._sizes) < LEAST_BOXES:
+        slots = np.unique(self._laid[:, 0].astype(int))
+        if len(self._laid) < CARDS or len(slots) < LEAST_RESTS:
             return None
-        middles = np.array([self._view.slots[slot].mean(axis=0) for slot in known], np.float64)
-        lie = np.array([np.median(at, axis=0) for at in known.values()])
-        size, (x, y) = float(np.median(self._sizes)), np.median(lie - middles, axis=0).tolist()
-        turn, spread, place = _similarity(middles @ (1, 1j), lie @ (1, 1j))
+        middles = self._middles[slots].astype(np.float64)
+        there = [np.median(self._laid[self._laid[:, 0] == s, 1:3], axis=0) for s in slots]
+        lie, size = np.array(there), float(np.median(self._laid[:, 3]))
+        x, y = np.median(lie - middles, axis=0).tolist()
+        factor, place = np.polyfit(middles @ (1, 1j), lie @ (1, 1j), 1)
+        turn, spread = math.degrees(cmath.phase(factor)), abs(factor)
         off = abs(size - 1) / DRIFT_SHARE, abs(complex(x, y)) / DRIFT_MM, abs(turn) / DRIFT_DEGREES
         if max(off) < 1:
             return None
         drift = Drift(size, spread, place.real, place.imag, turn)
         numbers = " ".join(f"{value:.4g}" for value in drift)
+        across, along = "left" if x < 0 else "right", "above" if y < 0 else "below"
         return (
-            f"Cards look {size:.2f} times as large as the table file says and lie {x:.0f} mm to "
-            f"the right and {y:.0f} mm below: shoe-reader calibrate TABLE.toml --moved {numbers}"
+            f"Cards look {size:.2f} times as large as the table file says, and lie {abs(x):.0f} mm "
+            f"to the {across} of their slots and {abs(y):.0f} mm {along}: take over where they lie "
+            f"on the set-up page, or by shoe-reader calibrate TABLE.toml --moved {numbers}"
         )
 
     def _size(self, box: Detection) -> float:
@@ -203,7 +235,10 @@ class TableFit:
         return float(np.sqrt(area / (width * height)))
 
     def _compare_mirrored(self, image: Image, box: Detection) -> None:
-        quad = self._view.quad_px(self._view.locate(box.quad)[0])
+        # In the size that it has: what is cut off a card is in mirror image as well as not.
+        pose, size = self._view.locate(box.quad)[0], self._size(box)
+        centre = np.array(pose.centre)
+        quad = self._view.homography.to_px(centre + size * (self._view.rectangle(pose) - centre))
         there, mirrored = self._classify(image, [quad, quad[[1, 0, 3, 2]]])
         if max(there.readable, mirrored.readable) >= LEAST_READABLE:
             sure, surer = (float(np.exp(look.log_p.max())) for look in (there, mirrored))
@@ -264,7 +299,8 @@ class TableFit:
         self._hands[event.coup] = hands
         seen = sum(self._cards.get((event.coup, number), False) for number in range(len(hands)))
         # A shoe that goes on was believed before.
-        if all(hands) and seen >= (1 if self._known else BELIEVED):
+        enough = seen >= (1 if self._known else BELIEVED)
+        if all(hands) and enough and 2 * sum(self._drawn) >= len(self._drawn):
             self._believed = True
 
     def _was_drawn(self, at: int) -> bool:
@@ -276,7 +312,8 @@ class TableFit:
 
     def _why(self) -> str | None:
         """Return why the view cannot be believed, or `None`."""
-        size = float(np.median(self._sizes)) if len(self._sizes) >= LEAST_BOXES else 1.0
+        sizes = self._laid[-CARDS:, 3]
+        size = float(np.median(sizes)) if len(sizes) >= LEAST_RESTS else 1.0
         is_mirrored = len(self._mirrored) == MIRROR_FACES and self._seems_mirrored
         outside = 1 if self.reason == ELSEWHERE else OUTSIDE_PICTURES
         drawn = ENOUGH_DRAWN if self.reason == MOUTH else FEW_DRAWN + 1
@@ -289,7 +326,8 @@ class TableFit:
             HANDS: len(last) > 1 and all(len(hands) > 1 and not any(hands) for hands in last),
             UNREAD: len(self._declined or ()) >= CARDS,
         }
-        return self._overlap or next((words for words, holds in signs.items() if holds), None)
+        why = next((words for words, holds in signs.items() if holds), None)
+        return self._overlap or (self.drift() if why == UNREAD else None) or why
 
     @property
     def _seems_mirrored(self) -> bool:
@@ -306,12 +344,6 @@ class TableFit:
 
 def _is_of(event: Event, coup: int) -> bool:
     return isinstance(event, CoupSeen) and event.coup == coup
-
-
-def _is_clear(look: PlaceLook) -> bool:
-    """Whether a card lies in a slot at rest, in sight and surely."""
-    box = look.box
-    return box is not None and box.score >= STRONG and not look.moves and look.covered <= COVERED
 
 
 def overlapping(view: TableView) -> str | None:

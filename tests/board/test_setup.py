@@ -83,8 +83,7 @@ def test_changed_table_file_is_recorded_with_both_hashes(
     caplog.set_level("INFO", "vision")
     before = sha256(workshop.file)
     places = workshop.client.get(f"{API}places").json()
-    moved = {"PUNTO_1": [[x + 4, y + 4] for x, y in places["places"]["PUNTO_1"]]}
-    body = {"version": places["version"], "places": moved}
+    body = {"version": places["version"], "ways": {"PUNTO_1": [4, 4]}}
     assert workshop.client.post(f"{API}places", json=body).status_code == 200
     after = sha256(workshop.file)
     assert after != before
@@ -190,7 +189,7 @@ def test_table_is_measured_by_the_cards_that_lie_on_it(workshop: Workshop) -> No
     found = client.get(f"{API}cards").json()
     assert (found["seen"], found["places"]) == ({}, {})
     assert "the ace of spades is not seen: lay it on Punto's first place" in found["faults"][0]
-    assert client.post(f"{API}cards", json={}).status_code == 400
+    assert client.post(f"{API}places", json={"laid": True}).status_code == 400
     cv2.imwrite(str(picture), cv2.resize(good(), (1920, 1080), interpolation=cv2.INTER_CUBIC))
 
     def lies_right() -> bool:
@@ -198,7 +197,7 @@ def test_table_is_measured_by_the_cards_that_lie_on_it(workshop: Workshop) -> No
         return found["faults"] == [] and found["at_rest"]
 
     wait_for(lies_right, seconds=600)
-    assert client.post(f"{API}cards", json={}).status_code == 200
+    assert client.post(f"{API}places", json={"laid": True}).status_code == 200
     view = load(workshop.file).view
     assert Path(view.layout).exists()
     assert view.card_mm == (63.0, 88.0)
@@ -208,14 +207,12 @@ def test_table_is_measured_by_the_cards_that_lie_on_it(workshop: Workshop) -> No
 
 
 def test_areas_that_cannot_be_right_are_refused(workshop: Workshop) -> None:
-    """A slot on another, or far larger than a card, is not saved; the words name it."""
+    """A slot on another, or out of the picture, is not saved; the words name it."""
     places = workshop.client.get(f"{API}places").json()
     before = workshop.file.read_bytes()
-    for moved, words in (
-        ({"PUNTO_2": places["places"]["PUNTO_1"]}, "lies on"),
-        ({"PUNTO_1": [[x * 1.6, y] for x, y in places["places"]["PUNTO_1"]]}, "a card is 63 x 88"),
-    ):
-        body = {"version": places["version"], "places": moved}
+    one, two = (np.mean(places["places"][name], axis=0) for name in ("PUNTO_1", "PUNTO_2"))
+    for way, words in (((one - two).tolist(), "lies on"), ([-900, 0], "outside the picture")):
+        body = {"version": places["version"], "ways": {"PUNTO_2": way}}
         answer = workshop.client.post(f"{API}places", json=body)
         assert (answer.status_code, words in answer.json()["why"]) == (400, True), answer.text
     assert workshop.file.read_bytes() == before

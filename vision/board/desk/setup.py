@@ -10,11 +10,10 @@ import os
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -85,7 +84,6 @@ class SetupPages:
             Route(f"{start}/house", self._guard(lambda editor, *_: house_rules(editor.file))),
             Route(f"{start}/house", self._guard(self._write_house, change=True), methods=["POST"]),
             Route(f"{start}/cards", self._guard(_look)),
-            Route(f"{start}/cards", self._guard(self._save, change=True), methods=["POST"]),
             Route(f"{start}/job", self._guard(self._job)),
             Route(f"{start}/job/{{name}}", self._guard(self._run, change=True), methods=["POST"]),
         ]
@@ -119,15 +117,7 @@ class SetupPages:
         return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
-        return self._written(editor, request, session, editor.write(request.state.fields))
-
-    def _save(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
-        return self._written(editor, request, session, editor.save())
-
-    def _written(
-        self, editor: TableEditor, request: Request, session: Session, what: tuple[str, str, str]
-    ) -> dict[str, str]:
-        stored, before, after = what
+        stored, before, after = editor.write(request.state.fields)
         words = "%s wrote the areas of %s, now %s; the old file is kept as %s"
         log.info(words, session.name, editor.file, after, stored)
         detail = f"sha256 {before} -> sha256 {after}"
@@ -209,11 +199,11 @@ class Job:
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._name = ""
-        self._lines: deque[str] = deque(maxlen=STORED_LINES)
         self._folder = TemporaryDirectory(prefix="shoe-reader-")
-        self._drawn = Path(self._folder.name, DRAWN)
+        self._drawn, self._lines = (Path(self._folder.name, name) for name in (DRAWN, "lines"))
+        self._lines.touch()
 
     @property
     def running(self) -> bool:
@@ -231,22 +221,18 @@ class Job:
         with self._mutex:
             if self.running:
                 return False
-            self._name, self._lines = name, deque(maxlen=STORED_LINES)
+            self._name = name
             self._drawn.unlink(missing_ok=True)
             words = [str(self._drawn) if word == DRAWN else word for word in words]
-            self._process = subprocess.Popen(  # noqa: S603  # our own program
-                [sys.executable, "-P", "-m", "vision.cli", *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                start_new_session=True,
-            )
-            assert self._process.stdout is not None  # noqa: S101
-            out = (self._process.stdout, self._lines)
-            threading.Thread(target=_listen, args=out, name="job", daemon=True).start()
+            with self._lines.open("wb") as lines:
+                self._process = subprocess.Popen(  # noqa: S603  # our own program
+                    [sys.executable, "-P", "-m", "vision.cli", *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=lines,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                    start_new_session=True,
+                )
             return True
 
     def stop(self) -> None:
@@ -267,11 +253,5 @@ class Job:
                 "name": self._name,
                 "running": self.running,
                 "code": None if self._process is None else self._process.poll(),
-                "lines": list(self._lines),
+                "lines": self._lines.read_text("utf-8", "replace").splitlines()[-STORED_LINES:],
             }
-
-
-def _listen(out: IO[str], lines: deque[str]) -> None:
-    with out:
-        for line in out:
-            lines.append(line.rstrip())

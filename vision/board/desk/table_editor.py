@@ -24,11 +24,10 @@ from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import jpeg, open_picture
 from vision.secrets import masked, shown
-from vision.sight.geometry.plane import Frame, Image, Points, TableView, covered, polygon
+from vision.sight.geometry.plane import Frame, Image, Points, TableView, covered
 from vision.sight.quality.table_fit import Drift
 from vision.sight.quality.view import gauges
 
-MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
 # Seconds that the camera stays open after the last question: the page asks every second.
 OPEN_AFTER_S = 8.0
 # Seconds that a picture counts as live; older, and the page says that none comes.
@@ -117,41 +116,41 @@ class TableEditor:
             "at_rest": rest,
         }
 
-    def save(self) -> tuple[str, str, str]:
-        """Write what the cards gave at the last look; return as `write` does.
+    def write(self, changed: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Write what the cards gave at the last look (`laid`), or move areas: see `_moved`.
 
-        ConfigurationError where they gave nothing that can be kept.
+        A picture of the layout is kept. Return where the old file is, its hash, and that of the
+        new. ConfigurationError where the areas are none that can be, or the file is another than
+        they were read from; OutsideError where it cannot be written.
         """
-        if self._last is None or self._last[1].view is None or self._last[1].faults:
+        before, (image, found) = self._version(), self._last or (None, None)
+        if not changed.get("laid"):
+            view, layout = self._moved(changed, before), self.viewfinder.image()
+        elif found is not None and found.view is not None and not found.faults:
+            view, layout = found.view, found.emptied(image)
+        else:
             raise ConfigurationError(
                 f"{self._path}: the cards do not lie right yet; do what the page says"
             )
-        before, file, (image, found) = self._version(), TableFile(self._path), self._last
-        file.change_view(found.view, found.emptied(image))
+        file = TableFile(self._path)
+        file.change_view(view, layout)
         return str(file.write()), before, self._version()
 
-    def write(self, changed: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Write the `places` that were moved (pixels), or all, `moved` by a drift.
+    def _moved(self, changed: Mapping[str, Any], version: str) -> TableView:
+        """Return the view with areas where they were dragged (`ways`: name to x, y in px).
 
-        A picture of the layout is kept. Return where the old file is, its hash, and that of the
-        new. ConfigurationError where they are no places, or the file is another than they were read
-        from; OutsideError where it cannot be written.
+        Or all of them after a drift (`moved`: the numbers of CAMERA_MOVED).
         """
-        before, view = self._version(), self._view()
-        if changed.get("version") != before:
+        if changed.get("version") != version:
             raise ConfigurationError(
                 f"{self._path}: has changed meanwhile; reload the page, then move the areas"
             )
-        given, drift = changed.get("places"), changed.get("moved")
+        view, ways, drift = self._view(), changed.get("ways"), changed.get("moved")
         if view is not None and drift:
-            after = _drifted(view, drift)
-        elif view is not None and isinstance(given, dict) and given:
-            after = _dragged(view, given)
-        else:
+            return _drifted(view, drift)
+        if view is None or not isinstance(ways, dict) or not ways:
             raise ConfigurationError("no area was moved; drag one, then save")
-        file = TableFile(self._path)
-        file.change_view(after, self.viewfinder.image())
-        return str(file.write()), before, self._version()
+        return _dragged(view, ways)
 
     def _load(self) -> TableConfig:
         return load(self._path, unmeasured=True)
@@ -176,13 +175,18 @@ class TableEditor:
             raise OutsideError(f"{self._path}: {error.strerror}") from error
 
 
-def _dragged(view: TableView, given: Mapping[str, Any]) -> TableView:
-    """Return a view with some areas (n x 2 px by name) elsewhere."""
-    areas = {**view.areas, **{n: view.homography.to_mm(_polygon(n, p)) for n, p in given.items()}}
-    if strange := areas.keys() - view.areas.keys():
-        raise ConfigurationError(
-            f"this table has no such areas: {sorted(strange)}; load the page again"
-        )
+def _dragged(view: TableView, ways: Mapping[str, Any]) -> TableView:
+    """Return a view with some areas elsewhere, in their own size; ways (x, y) in px by name."""
+    areas = view.areas
+    for name, way in ways.items():
+        try:
+            middle = areas[name].mean(axis=0)
+            there = view.homography.to_mm(view.homography.to_px(middle) + np.array(way, float))
+            areas[name] = areas[name] + (there - middle)
+        except (KeyError, ValueError, TypeError) as error:
+            raise ConfigurationError(f"{name}: cannot be moved so; load the page again") from error
+    if not all(np.isfinite(area).all() for area in areas.values()):
+        raise ConfigurationError("an area was moved nowhere; drag it anew")
     slots = {slot: areas[slot.name] for slot in view.slots}
     return replace(view, slots=slots, mouth=areas["MOUTH"], discard=areas.get("DISCARD"))
 
@@ -210,17 +214,6 @@ def _rounded(points: Points) -> list[list[float]]:
     return found
 
 
-def _polygon(name: str, points: object) -> Points:
-    """Return a polygon (n x 2 px) that a page sent; ConfigurationError where it is none."""
-    try:
-        area = polygon(points)  # type: ignore[arg-type]
-    except (ValueError, TypeError) as error:
-        raise ConfigurationError(f"{name}: {error}") from error
-    if len(area) > MOST_POINTS or not np.isfinite(area).all():
-        raise ConfigurationError(f"{name}: has too many corners, or none; drag it anew")
-    return area
-
-
 # --- live picture ---
 
 
@@ -234,12 +227,11 @@ class Viewfinder:
     def __init__(
         self, camera: CameraSection, drawing: Callable[[], Callable[[Frame], Image]]
     ) -> None:
-        self._camera = camera
-        self._drawing = drawing
+        self._camera, self._drawing = camera, drawing
         self._news = threading.Condition()
         # By whether they are drawn on: the newest picture and when it came; when it was asked for.
         self._taken: dict[bool, tuple[Image, float]] = {}
-        self._asked_s: dict[bool, float] = {}
+        self._asked_s = {False: -math.inf, True: -math.inf}
         self._complaint = ""
         self._thread: threading.Thread | None = None
 
@@ -247,7 +239,7 @@ class Viewfinder:
         """Close the camera, for a command that opens it, and wait until it is closed."""
         thread = self._thread
         with self._news:
-            self._asked_s.clear()
+            self._asked_s = dict.fromkeys(self._asked_s, -math.inf)
         if thread is not None:
             thread.join(PICTURE_S)
 
@@ -259,10 +251,8 @@ class Viewfinder:
                 self._complaint = ""
                 self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
                 self._thread.start()
-            self._news.wait_for(
-                lambda: self._new(drawn=drawn) is not None or self._complaint, PICTURE_S
-            )
-            image = self._new(drawn=drawn)
+            self._news.wait_for(lambda: self._new(drawn) is not None or self._complaint, PICTURE_S)
+            image = self._new(drawn)
             complaint = self._complaint or "no picture comes"
         if image is None:
             raise OutsideError(
@@ -271,43 +261,36 @@ class Viewfinder:
             )
         return image
 
-    def _new(self, *, drawn: bool) -> Image | None:
+    def _new(self, drawn: bool) -> Image | None:  # noqa: FBT001  # a key of `_taken`
         image, taken_s = self._taken.get(drawn, (None, -math.inf))
         return image if time.monotonic() - taken_s < NEW_S else None
 
-    def _is_wanted(self, *, drawn: bool) -> bool:
-        return time.monotonic() - self._asked_s.get(drawn, -math.inf) <= OPEN_AFTER_S
-
     def _look(self) -> None:
-        complaint = ""
+        """Take pictures until nobody has asked for one for a while."""
+        complaint, draw = "", None
         try:
-            self._follow()
+            for seen in open_source(self._camera):
+                late_s = time.monotonic() - OPEN_AFTER_S
+                wanted = [drawn for drawn, asked_s in self._asked_s.items() if asked_s >= late_s]
+                if not wanted:
+                    break
+                if isinstance(seen, Shot):
+                    pictures = {False: seen.frame.image}
+                    if True in wanted:
+                        draw = draw or self._drawing()
+                        pictures[True] = draw(seen.frame)
+                    self._tell("", pictures)
+                else:
+                    self._tell(seen.reason, {})
         except ShoeReaderError as error:
             complaint = masked(str(error))
         with self._news:
             self._thread = None
-            self._complain(complaint)
+            self._tell(complaint, {})
 
-    def _complain(self, complaint: str) -> None:
+    def _tell(self, complaint: str, pictures: Mapping[bool, Image]) -> None:
+        """Let those that wait have pictures, or the reason why none comes."""
         with self._news:
             self._complaint = complaint
-            self._news.notify_all()
-
-    def _follow(self) -> None:
-        """Take pictures until nobody has asked for one for a while."""
-        draw: Callable[[Frame], Image] | None = None
-        for seen in open_source(self._camera):
-            if isinstance(seen, Shot):
-                self._take(seen.frame.image, drawn=False)
-                if self._is_wanted(drawn=True):
-                    draw = draw or self._drawing()
-                    self._take(draw(seen.frame), drawn=True)
-            else:
-                self._complain(seen.reason)
-            if not (self._is_wanted(drawn=False) or self._is_wanted(drawn=True)):
-                break
-
-    def _take(self, image: Image, *, drawn: bool) -> None:
-        with self._news:
-            self._taken[drawn] = image, time.monotonic()
+            self._taken |= {drawn: (one, time.monotonic()) for drawn, one in pictures.items()}
             self._news.notify_all()

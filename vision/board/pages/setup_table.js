@@ -100,7 +100,7 @@ async function load() {
 }
 
 function changed() {
-  const names = Object.keys(moved ? places.now : places.moved());
+  const names = Object.keys(moved ? places.was : places.ways);
   const any = names.length > 0;
   $("save").disabled = !any;
   $("undo").disabled = !any;
@@ -113,6 +113,7 @@ function lay(on) {
   laying = on;
   $("lay").setAttribute("aria-pressed", on);
   $("laying").hidden = !on;
+  $("save").parentElement.hidden = on; // one button saves at a time
   $("keep").disabled = true;
   if (on) {
     choose("live");
@@ -159,7 +160,7 @@ function showLaid(seen) {
 
 async function keep() {
   $("keep").disabled = true;
-  const { body, why } = await ask(`${base}/cards`, {});
+  const { body, why } = await ask(`${base}/places`, { laid: true });
   if (why) return say("said", why, true);
   lay(false);
   await load();
@@ -184,7 +185,7 @@ function guide() {
 
 async function save() {
   $("save").disabled = true;
-  const { body, why } = await ask(`${base}/places`, { places: places.moved(), moved, version: places.version });
+  const { body, why } = await ask(`${base}/places`, { ways: places.ways, moved, version: places.version });
   if (why) { $("save").disabled = false; return say("said", why, true); }
   moved = "";
   await load();

@@ -304,8 +304,10 @@ class LaidFit:
             if share < (FRONT if place == MOUTH else WHOLE):
                 faults.append(
                     f"the outline of the {called(place)} disagrees with the other cards "
-                    f"({100 * share:.0f} % of its edge is where it should be): lay it flat, take "
-                    "away what covers it, and leave a finger's width between it and its neighbours"
+                    f"({100 * share:.0f} % of its edge is where it should be): something covers "
+                    "or touches it, or a printed line was taken for its edge. Lay it flat, a "
+                    "finger's width from its neighbours; against print cover the line of its "
+                    "place, or measure with cards of the same size that have no printed frame"
                     + (f"; or have it and the {called(MOUTH)} changed places?"
                        if place == DISCARD else "")
                 )  # fmt: skip

@@ -113,6 +113,21 @@ def test_what_a_hand_may_hold_is_no_doubt_yet(other: CoupCard | None, *, under_w
     assert account({state(*LAY): 0.93, more: 0.07}).under_way is under_way
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (TWO_OUT, "Not decided: Two cards left the shoe together."),
+        (OVER, "Not decided: whether it was dealt by the rules."),
+    ],
+)
+def test_doubt_names_the_departure_that_is_not_decided(code: str, words: str) -> None:
+    """Where it is known how the cards lie, the layout is not what a person has to look at."""
+    found = account({state(*LAY, codes=(code,)): 0.8, state(*LAY): 0.2})
+    assert found.doubted(LEAST) == words
+    more = state(*LAY, CARDS[SLOTS[4], BACK, None])
+    assert account({state(*LAY): 0.7, more: 0.3}).doubted(LEAST).startswith("It may be P1 B1 P2 B2")
+
+
 # --- what is published ----------------------------------------------------------------------------
 
 

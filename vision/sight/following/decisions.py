@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
+from vision.game.coup.fault_table import words_of
 from vision.game.events import Allegation, CoupSeen, Slot
 from vision.sight.following.cards import (
     BACK,
@@ -113,9 +114,12 @@ class Account:
         total = sum(shares.values()) or 1.0
         return tuple((n, p / total) for n, p in sorted(shares.items(), key=lambda pair: -pair[1]))
 
-    @property
-    def alternatives(self) -> str:
-        """Words for the two likeliest layouts, with how likely each is."""
+    def doubted(self, least: float) -> str:
+        """Words for what is open: a departure that is not decided, or the two likeliest layouts."""
+        undecided = [code for code, odds in self.odds.items() if 1 < odds < least]
+        if self.is_laid and undecided:
+            named = [words_of(code) for code in undecided if code in {RETURNED, TWO_OUT}]
+            return f"Not decided: {' '.join(named) or 'whether it was dealt by the rules.'}"
         words = [f"{name} ({p:.0%})" for name, p in self.layouts[:2]]
         return f"It may be {' or '.join(words)}."
 

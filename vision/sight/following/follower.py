@@ -406,7 +406,7 @@ class Follower:
         elif not account.doubt:
             unseen = account.is_laid and account.unseen > 1
             words = "Not every card of it was seen to lie."
-            account.doubt = words if unseen else account.alternatives
+            account.doubt = words if unseen else account.doubted(self._odds)
 
     # --- what only sight can know ----------------------------------------------------------------
 

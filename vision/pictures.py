@@ -17,7 +17,12 @@ from zlib import error as ZlibError  # noqa: N812  # as that
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.ImageFile import ImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.TiffImagePlugin import TiffImageFile
+from PIL.WebPImagePlugin import WebPImageFile
 
 from vision.errors import ConfigurationError, OutsideError
 
@@ -39,15 +44,20 @@ NEW_KINDS = {
 # more than these levels, which is what coding does. More takes a pale cloth for none.
 GREY_LEVELS, GREY_STEP = 8, 4
 
-# The formats that are read, in Pillow's names; how their files begin, but for WebP; and what Pillow
-# raises of a header that is none of them.
-FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF")
-BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"BM", b"II*\0", b"MM\0*")
+# The formats that are read, by how their files begin, but for WebP; and what Pillow raises of a
+# header that is none of them. `Image.open` is not used: Ultralytics, where it was imported, has one
+# of its own there, which installs a package when it meets a damaged file.
+READERS: dict[bytes, type[ImageFile]] = {
+    b"\x89PNG\r\n\x1a\n": PngImageFile,
+    b"\xff\xd8": JpegImageFile,
+    b"BM": BmpImageFile,
+    b"II*\0": TiffImageFile,
+    b"MM\0*": TiffImageFile,
+}
 NO_HEADER = (
     OSError, EOFError, SyntaxError, ValueError, ArithmeticError, LookupError, AttributeError,
     TypeError, RuntimeError, MemoryError, ZlibError, StructError,
 )  # fmt: skip
-Image.MAX_IMAGE_PIXELS = None  # it would warn; the limit is MOST_PIXELS
 warnings.filterwarnings("ignore", module="PIL")  # the words of `why_no_picture` are enough
 
 
@@ -64,8 +74,11 @@ def decode_picture(data: bytes) -> NDArray[np.uint8] | None:
 
     `None` where they are no PNG, JPEG, WebP, BMP or TIFF, are damaged, or have too many pixels.
     """
+    reader = _reader_of(data)
+    if reader is None:
+        return None
     try:
-        with Image.open(BytesIO(data), formats=FORMATS) as header:
+        with reader(BytesIO(data)) as header:
             width, height = header.size
             header.verify()  # of a PNG all chunks: OpenCV takes as much memory as one claims
     except NO_HEADER:
@@ -77,6 +90,12 @@ def decode_picture(data: bytes) -> NDArray[np.uint8] | None:
     except cv2.error:
         return None
     return None if image is None else np.asarray(image, np.uint8)
+
+
+def _reader_of(data: bytes) -> type[ImageFile] | None:
+    if data[8:12] == b"WEBP":
+        return WebPImageFile
+    return next((kind for begins, kind in READERS.items() if data.startswith(begins)), None)
 
 
 def picture_in(path: Path) -> NDArray[np.uint8]:
@@ -117,7 +136,7 @@ def why_no_picture(data: bytes) -> str:
         )
     if not data:
         return "is empty; copy it again"
-    if data.startswith(BEGINNINGS) or data[8:12] == b"WEBP":
+    if _reader_of(data):
         return "is a picture that is damaged, cut off or too large; copy it again"
     return "is not a picture that can be read; give a JPEG, PNG, WebP, TIFF or BMP file"
 

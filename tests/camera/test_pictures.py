@@ -206,3 +206,11 @@ def test_picture_of_other_channels_is_given_as_colours(kind: str) -> None:
     assert found is not None
     assert found.dtype == np.uint8
     assert (found == grey[:, :, None]).all()
+
+
+@pytest.mark.parametrize("data", [b"no picture", packed(".png")[:60], packed(".jpg")[:60]])
+def test_a_damaged_picture_installs_nothing(data: bytes) -> None:
+    """Ultralytics opens pictures by a function of its own, and installs what it lacks for them."""
+    pytest.importorskip("ultralytics")
+    assert decode_picture(data) is None
+    assert decode_picture(packed(".png")) is not None

@@ -2,7 +2,7 @@
 
 Forty minutes on held-out decks, tables, hands and motions, every second film with incidents. The
 same program with the same libraries draws the same bytes; `SHA256SUMS` says which they were. What
-was whole when it was interrupted is not drawn again.
+was whole when it was interrupted is not drawn again, unless it was changed since.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vision.errors import ConfigurationError, OutsideError
 
-from .score import SUMS, sum_of
+from .score import SUMS, changed, sum_of
 from .style import COUNT, Manner
 from .video_writer import write_text
 
@@ -35,7 +35,7 @@ MANNERS = (
 LIBRARIES = ("numpy", "opencv-python", "av")
 LICENCE = """Films and truth of the bench of Shoe Reader, drawn by its simulator (Apache-2.0).
 Licence of films, table files and truth: CC BY 4.0, https://creativecommons.org/licenses/by/4.0/
-Cite the project as its CITATION.cff says, with the first line of this bench's identity:
+Cite the project as its CITATION.cff says, with the two lines of this bench's identity:
 """
 
 
@@ -66,9 +66,10 @@ def deal(folder: Path, films: int, film: Callable[[list[str]], int], *, quiet: b
     """Deal the first films of the bench that a folder lacks, and write what it is; exit code 0."""
     if not 1 <= films <= FILMS:
         raise ConfigurationError(f"--films: {films} is out of range; choose 1 to {FILMS}")
+    altered = {Path(name).parent.name for name in changed(folder)}
     for number in range(films):
         out = folder / f"film-{number:02d}"
-        if (out / FILES[-1]).exists():
+        if (out / FILES[-1]).exists() and out.name not in altered:
             continue  # it is named so last, when all is written
         for name in FILES:
             (out / name).unlink(missing_ok=True)

@@ -90,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
     *what, out = map(Path, args.out)
     if what == [Path("bench")]:
         _refuse_choices(args)
-        return deal_bench(out, args.films or FILMS, main, quiet=args.quiet)
-    if what or args.films is not None:
+        return deal_bench(out, FILMS if args.films is None else args.films, main, quiet=args.quiet)
+    if what or args.films is not None or args.out == ["bench"]:
         raise ConfigurationError("OUT_DIR: give one folder, or `bench` and a folder")
     names = (FRAMES if args.frames else VIDEO, "truth.json", "table.toml")
     refuse_existing(*(out / name for name in names))

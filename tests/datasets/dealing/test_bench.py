@@ -23,7 +23,7 @@ def tiny(folder: Path, films: int = 1) -> dict[str, bytes]:
 def test_bench_is_gone_on_with_and_its_truth_scores_full(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A film that is whole is not drawn again; changed files are named; the truth is all right."""
+    """A whole film is not drawn again, a changed one is named and is; the truth is all right."""
     first = tiny(tmp_path / "bench")
     film = tmp_path / "bench/film-00"
     when = (film / "deal.mp4").stat().st_mtime_ns
@@ -40,6 +40,21 @@ def test_bench_is_gone_on_with_and_its_truth_scores_full(
     assert "| 1 of 1 (3 to 100 %) | 0 of 1" in printed
     (film / "table.toml").write_text("", "utf-8")
     assert changed(tmp_path / "bench") == ["film-00/table.toml"]
+    assert tiny(tmp_path / "bench") == first
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [(["bench"], "`bench` and a folder"), (["bench", "F", "--films", "0"], "1 to")],
+)
+def test_bench_without_a_folder_or_films_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], error: str
+) -> None:
+    """Neither another shoe nor all nineteen films are dealt in its place."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match=error):
+        simulate.main(words)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.nightly

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from vision.errors import ConfigurationError
-from vision.game.cards import parse_cards
-from vision.game.coup.fault_table import OPENLY_UNSURE
+from vision.game.cards import Card
+from vision.game.coup.fault_table import KINDS, OPENLY_UNSURE
 from vision.metrics.intervals import share
 
 from .exits import IN_TIME_MS, Exits, compare_exits
@@ -40,6 +40,8 @@ CUT_MS = 10_000
 CUT, EXPOSED = "CUT_CARD", "EXPOSED_IN_SHOE"
 # Codes that accuse no dealer: of the reader and the machine, a card that stays covered, the cut.
 NO_MISTAKE = OPENLY_UNSURE | {CUT, "LAST_COUP"}
+# What an alert can be; others would count for nothing, or accuse, without a word.
+CODES, SEVERITIES = {*KINDS, *NO_MISTAKE}, {"info", "advisory", "warning", "critical"}
 
 
 class Film(NamedTuple):
@@ -115,6 +117,8 @@ HEADS = (
 def _of(count: int, of: int) -> str:
     if not of:
         return "-"
+    if count > of:  # wrong ones, where coups were invented: no share
+        return f"{count} of {of}"
     found = share(count, of)
     return f"{count} of {of} ({100 * found.low:.0f} to {100 * found.high:.0f} %)"
 
@@ -171,6 +175,13 @@ def answer_of(folder: Path, film: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+def without_effect(folder: Path, films: Sequence[Film]) -> list[Path]:
+    """Return the answers in a folder that are read for none of the films."""
+    read = {answer_of(folder, film.name) for film in films}
+    found = (path for suffix in ("jsonl", "csv") for path in folder.glob(f"*.{suffix}"))
+    return sorted(path for path in found if path not in read)
+
+
 def read_answer(path: Path) -> Said:
     """Read messages or a CSV; ConfigurationError names file, line and cure."""
     try:
@@ -194,18 +205,21 @@ def _from_messages(path: Path, lines: Iterator[str]) -> Said:
             if payload is None:
                 continue
             at = datetime.fromisoformat(payload["at"])
+            if at.tzinfo is None:
+                raise ValueError(f"at is '{payload['at']}', without a zone; end it with Z")
             if topic.endswith("/coup/result"):
                 results[payload.get("shoe"), payload["coup"]] = _checked(payload)
-            elif topic.endswith("/alert") and payload["severity"] != "info":
-                codes.setdefault(payload["coup"], set()).add(payload["code"])
+            elif topic.endswith("/alert") and _severity(payload) != "info":
+                codes.setdefault(payload["coup"], set()).update(_known(payload["code"]))
             elif topic.endswith("/shoe") and payload.get("cut_card_seen") and cut is None:
                 cut = at
             elif topic.endswith("/card"):
                 _ = payload["event"], payload["order"], payload["slot"]
             messages.append(message)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            what = f"lacks {error}" if isinstance(error, KeyError) else error
             raise ConfigurationError(
-                f"{path}, line {number}: is no message ({type(error).__name__}: {error}); write "
+                f"{path}, line {number}: is no message ({what}); write "
                 '{"topic": ..., "payload": {...}} as deploy/bench.md says'
             ) from error
     first = datetime.fromisoformat(messages[0]["payload"]["at"]) if messages else None
@@ -218,36 +232,66 @@ def _ms(seconds: float | None) -> int | None:
 
 
 def _checked(result: Json) -> Json:
-    """Return a result that has what is compared; KeyError or ValueError where it has not."""
+    """Return a result that has what is compared; an error says what it lacks."""
+    if not isinstance(result["coup"], int):
+        raise TypeError(f"coup is '{result['coup']}', not a whole number")
     if (result["winner"] or "") not in WINNERS:
         raise ValueError(f"winner is '{result['winner']}', not one of {', '.join(WINNERS[:3])}")
-    list(result["punto"]["cards"] + result["banco"]["cards"])
-    return result
+    hands = {}
+    for hand in ("punto", "banco"):
+        if not isinstance(cards := result[hand]["cards"], list):
+            raise TypeError(f'{hand}.cards is {json.dumps(cards)}, not a list as ["As", null]')
+        hands[hand] = {"cards": [_card("?" if card is None else str(card)) for card in cards]}
+    return result | hands
+
+
+def _severity(alert: Json) -> str:
+    severity = str(alert["severity"])
+    if severity not in SEVERITIES:
+        raise ValueError(f"severity is '{severity}', not one of {', '.join(sorted(SEVERITIES))}")
+    return severity
+
+
+def _known(text: str) -> set[str]:
+    """Return codes separated by spaces; ValueError names one that is none."""
+    for code in (found := set(text.split())):
+        if code not in CODES:
+            raise ValueError(f"'{code}' is no code of a fault; deploy/faults.md lists them")
+    return found
 
 
 def _from_rows(path: Path, rows: csv.DictReader[str]) -> Said:
-    if not set(COLUMNS) <= set(rows.fieldnames or ()):
+    if lacking := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
         raise ConfigurationError(
-            f"{path}: its first line must name the columns {','.join(COLUMNS)}"
+            f"{path}: its first line must name the columns {','.join(COLUMNS)}; it lacks "
+            f"{', '.join(lacking)}"
         )
-    results, codes = [], {}
+    results: list[Json] = []
+    codes: dict[int, set[str]] = {}
     for row in rows:
         try:
-            number = int(row["coup"])
+            if not row["coup"].strip().isdecimal():
+                raise ValueError(f"coup is '{row['coup']}', not a whole number")
+            if (number := int(row["coup"])) in codes:
+                raise ValueError(f"coup {number} has a row before; give each coup one")
             hands = {hand: {"cards": _hand(row[hand])} for hand in ("punto", "banco")}
             winner = row["winner"].strip().lower()
             if winner not in WINNERS:
                 raise ValueError(f"winner is '{winner}', not one of {', '.join(WINNERS[:3])}")
+            codes[number] = _known(row["faults"] or "")
         except (ValueError, AttributeError, TypeError) as error:
             raise ConfigurationError(f"{path}, line {rows.line_num}: {error}") from error
         results.append({"coup": number, **hands, "winner": winner or None})
-        codes[number] = set((row["faults"] or "").split())
     return Said(results, codes, None, None)
 
 
 def _hand(text: str) -> list[str | None]:
     """Return the cards of a hand, None for `?`; ValueError where one is none."""
-    return [None if word == "?" else str(parse_cards(word)[0]) for word in text.split()]
+    return [_card(word) for word in text.split()]
+
+
+def _card(word: str) -> str | None:
+    return None if word == "?" else str(Card.parse(word))
 
 
 # --- scoring --------------------------------------------------------------------------------------
@@ -426,13 +470,21 @@ def run(args: argparse.Namespace) -> int:
     """Print the figures; exit code 0."""
     films = films_in(args.folder)
     for name in changed(args.folder):
-        print(f"score: {args.folder / name} is not as {SUMS} has it: no figure of the bench",
+        print(f"score: {args.folder / name} is missing or not as {SUMS} has it: no figure of the "
+              f"bench; `shoe-reader simulate bench {args.folder}`, with --films as before, draws "
+              "it again",
               file=sys.stderr)  # fmt: skip
+    names = {film.name for film in films}
+    for path in without_effect(args.answers, films):
+        why = "its .jsonl does" if path.stem in names else f"{args.folder} has no such film"
+        print(f"score: {path} does not count: {why}", file=sys.stderr)
     found = score(films, args.answers)
     if not found.films:
         raise ConfigurationError(
             f"{args.answers}: has no answer to any film; name them {films[0].name}.jsonl or .csv"
         )
     print(*(found.notes if args.notes else ()), table({args.answers.name: found}), sep="\n")
-    print(f"{found.films} of {len(films)} films have an answer; intervals are exact, 95 %")
+    lacking = [film.name for film in films if answer_of(args.answers, film.name) is None]
+    none = f", none has {', '.join(lacking)}" if lacking else ""
+    print(f"{found.films} of {len(films)} films have an answer{none}; intervals are exact, 95 %")
     return 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from datasets.dealing.film_truth import Coup, FilmTruth
-from datasets.dealing.score import Figures, films_in, judge, read_answer, table
+from datasets.dealing.score import Figures, films_in, judge, main, read_answer, table
 from vision.errors import ConfigurationError
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -36,10 +36,10 @@ TRUTH = FilmTruth(
 
 def message(kind: str, **payload: Any) -> str:
     """Return a line of messages."""
-    return json.dumps({"topic": f"casino/a/table/1/{kind}", "payload": {"at": AT, **payload}})
+    return json.dumps({"topic": f"casino/a/table/1/{kind}", "payload": {"at": AT} | payload})
 
 
-def result(number: int, punto: str, banco: str, winner: str | None = "punto") -> str:
+def result(number: int | str, punto: str, banco: str, winner: str | None = "punto") -> str:
     """Return the line of a result."""
     hands = {"punto": {"cards": punto.split()}, "banco": {"cards": banco.split()}}
     return message("coup/result", coup=number, winner=winner, **hands)
@@ -52,9 +52,13 @@ def alert(number: int, code: str, severity: str = "warning") -> str:
 
 def judged(tmp_path: Path, *lines: str, name: str = "film.jsonl") -> Figures:
     """Return the figures of an answer to the film."""
-    path = tmp_path / name
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    return judge("film", TRUTH, read_answer(path))
+    return judge("film", TRUTH, read_answer(written(tmp_path, name, *lines)))
+
+
+def written(folder: Path, name: str, *lines: str) -> Path:
+    """Return a file with these lines."""
+    (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    return folder / name
 
 
 def test_answers_are_right_held_wrong_or_missing(tmp_path: Path) -> None:
@@ -80,6 +84,20 @@ def test_coup_that_was_never_dealt_is_wrong(tmp_path: Path) -> None:
     lines = [result(n, " ".join(c.punto), " ".join(c.banco)) for n, c in enumerate(TRUTH.coups)]
     found = judged(tmp_path, *lines, result(9, "Qc Qs", "Th Td"))
     assert (found.right, found.wrong) == (4, 1)
+
+
+def test_more_wrong_coups_than_were_dealt_have_no_interval(tmp_path: Path) -> None:
+    """A share of over one is none: the count stands alone."""
+    found = judged(tmp_path, *(result(n, "Qc Qs", "Th Td") for n in range(5)))
+    assert "| 5 of 4 |" in table({"mine": found})
+
+
+def test_card_is_written_alike_in_both_forms(tmp_path: Path) -> None:
+    """A ten as `10h` and small letters are the same card in messages as in a table of coups."""
+    (from_messages,) = read_answer(written(tmp_path, "a.jsonl", result(1, "10h 2S", "5h"))).results
+    rows = ("coup,punto,banco,winner,faults", "1,10h 2S,5h,punto,")
+    (from_rows,) = read_answer(written(tmp_path, "a.csv", *rows)).results
+    assert from_messages["punto"] == from_rows["punto"] == {"cards": ["Th", "2s"]}
 
 
 def test_incident_counts_under_its_code_and_a_clean_coup_is_accused_once(tmp_path: Path) -> None:
@@ -124,6 +142,21 @@ def test_table_of_coups_is_scored_as_messages_are(tmp_path: Path) -> None:
     [
         pytest.param("film.csv", "1,9c 2x,5h 4d,punto,", "line 2: ", id="no card"),
         pytest.param("film.csv", "1,9c 2s,5h 4d,player,", "winner is 'player'", id="no winner"),
+        pytest.param("film.csv", "x,9c 2s,5h 4d,punto,", "line 2: coup is 'x'", id="no number"),
+        pytest.param("film.csv", "1,9c 2s,5h 4d,,OVER", "'OVER' is no code", id="no code"),
+        pytest.param("film.csv", "1,?,?,,\n1,?,?,,", "line 3: coup 1 has a row", id="coup twice"),
+        pytest.param("film.jsonl", result(1, "9c 1h", "5h"), "'1h' is not a card", id="message"),
+        pytest.param("film.jsonl", result("1", "9c", "5h"), "coup is '1'", id="coup in words"),
+        pytest.param("film.jsonl", alert(1, "OVER"), "'OVER' is no code", id="alert no code"),
+        pytest.param("film.jsonl", alert(1, "REVIEW", "high"), "severity is 'high'", id="severity"),
+        pytest.param("film.jsonl", message("shoe", at=AT[:-1]), "end it with Z", id="no zone"),
+        pytest.param(
+            "film.jsonl",
+            message("coup/result", coup=1, winner=None, punto={"cards": "9c"}),
+            'punto.cards is "9c"',
+            id="no list",
+        ),
+        pytest.param("film.jsonl", '{"topic": "t/shoe", "payload": {}}', "lacks 'at'", id="no at"),
         pytest.param("film.jsonl", "coup 1: punto", "line 2: is no message", id="no JSON"),
         pytest.param("film.jsonl", '{"topic": "t/coup/result"}', "line 2", id="no payload"),
     ],
@@ -141,3 +174,29 @@ def test_folder_without_films_is_refused(tmp_path: Path) -> None:
     """The error says what deals films."""
     with pytest.raises(ConfigurationError, match="simulate bench"):
         films_in(tmp_path)
+
+
+def test_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """Who writes `player` for `punto` sees which columns are missing."""
+    path = written(tmp_path, "film.csv", "coup,player,banker,winner,faults")
+    with pytest.raises(ConfigurationError, match=r"it lacks punto, banco$"):
+        read_answer(path)
+
+
+def test_answers_without_effect_and_films_without_answer_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An answer to no film, or beside messages, does not count, and is not silent about it."""
+    truth = json.dumps({"coups": [], "cards": [], "faults": [], "cut_ms": None})
+    for film in ("film-00", "film-01"):
+        (tmp_path / "films" / film).mkdir(parents=True)
+        written(tmp_path / "films" / film, "truth.json", truth)
+    (mine := tmp_path / "mine").mkdir()
+    for name in ("film-00.csv", "film-00.jsonl", "film-7.csv"):
+        written(mine, name, message("shoe"))
+    assert main([str(tmp_path / "films"), str(mine)]) == 0
+    output = capsys.readouterr()
+    assert [line.split()[1] for line in output.err.splitlines()] == [
+        str(mine / "film-00.csv"), str(mine / "film-7.csv")
+    ]  # fmt: skip
+    assert "1 of 2 films have an answer, none has film-01;" in output.out

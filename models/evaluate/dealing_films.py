@@ -3,7 +3,7 @@
 `python -m models.evaluate.dealing_films FOLDER [--only NAME] [--tables TABLES]`: FOLDER holds
 `NAME.mp4` with `NAME.json`, the truth in the format `dealsim-truth-1`. Such films are not part of
 this repository.
-All six that are at hand were looked at while following was written (`deploy/following.md`), so
+All eight that are at hand were looked at while following was written (`deploy/following.md`), so
 their figures show what goes wrong and do not measure it.
 """
 

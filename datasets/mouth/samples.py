@@ -6,7 +6,7 @@ them; they are cut from plays at shoes, both drawn at random, and from films of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,21 +30,28 @@ _CUT, _TWO = 4.0, 12.0
 _FILMED = 0.35
 
 
-Sample = tuple[Image, NDArray[np.float32]]
-
-
-def mixed(seed: int, *, split: str = "train", pairs: bool = False) -> Iterator[Sample]:
-    """Yield samples of plays and of films for ever, as `samples` does.
-
-    With `pairs` only those with a card out of which it can be said whether it is one or two.
-    """
+def mixed(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray[np.float32]]]:
+    """Yield samples of plays and of films for ever, as `samples` does."""
     rng = np.random.default_rng(seed)
-    odds = _pair_odds if pairs else _odds
-    played, filmed = samples(seed, split=split, odds=odds), film_samples(seed, split=split)
-    if pairs:
-        filmed = (each for each in filmed if each[1][0] > 0 and each[1][4] >= 0)
+    played, filmed = samples(seed, split=split), film_samples(seed, split=split)
     while True:
         yield next(filmed if rng.random() < _FILMED else played)
+
+
+def samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray[np.float32]]]:
+    """Yield samples for ever: (3 HEIGHT x WIDTH x 3, BGR; rest, before, now), and 5 answers.
+
+    The answers are those of `Answer`, in its order: -1 or nan where nobody could say.
+    """
+    rng = np.random.default_rng([{"train": 1, "test": 2}[split], 8, seed])
+    while True:
+        shoe = Shoe(rng, split)
+        play = Play(shoe, rng)
+        times = np.sort(rng.uniform(0.15, play.length, 80))
+        answers = [play.answer(float(time)) for time in times]
+        odds = np.array([_odds(answer) for answer in answers])
+        for chosen in rng.choice(len(times), PER_PLAY, replace=False, p=odds / odds.sum()):
+            yield _sample(rng, play, float(times[chosen])), label(answers[chosen])
 
 
 def _odds(answer: Answer) -> float:
@@ -55,34 +62,6 @@ def _odds(answer: Answer) -> float:
         * (_CUT if cut else 1.0)
         * (_TWO if two else 1.0)
     )
-
-
-def _pair_odds(answer: Answer) -> float:
-    if answer.phase <= 0 or answer.together < 0:
-        return 0.0
-    return _TWO if answer.together else 1.0
-
-
-def samples(
-    seed: int, *, split: str = "train", odds: Callable[[Answer], float] = _odds
-) -> Iterator[Sample]:
-    """Yield samples for ever: (3 HEIGHT x WIDTH x 3, BGR; rest, before, now), and 5 answers.
-
-    The answers are those of `Answer`, in its order: -1 or nan where nobody could say. `odds`: how
-    much oftener an instant is taken than it lasts, by its answer.
-    """
-    rng = np.random.default_rng([{"train": 1, "test": 2}[split], 8, seed])
-    while True:
-        shoe = Shoe(rng, split)
-        play = Play(shoe, rng)
-        times = np.sort(rng.uniform(0.15, play.length, 80))
-        answers = [play.answer(float(time)) for time in times]
-        shares = np.array([odds(answer) for answer in answers])
-        most = min(PER_PLAY, int(np.count_nonzero(shares)))
-        if not most:
-            continue
-        for chosen in rng.choice(len(times), most, replace=False, p=shares / shares.sum()):
-            yield _sample(rng, play, float(times[chosen])), label(answers[chosen])
 
 
 def label(answer: Answer) -> NDArray[np.float32]:

@@ -41,11 +41,11 @@ def bank_of(name: str, capacity: int) -> Bank:
     return Bank(RUNS / name, capacity, size=size, shape=(5,), kind=np.float32)
 
 
-def make(split: str, bank: Bank, maker: int, makers: int, *, pairs: bool = False) -> None:
-    """Fill a maker's share of a bank, with `pairs` as `mixed` does."""
+def make(split: str, bank: Bank, maker: int, makers: int) -> None:
+    """Fill a maker's share of a bank."""
     # What is there already was made by another seed: a run that goes on makes new samples.
     seed = 1 + maker + makers * bank.ready()
-    fill(bank, mixed(seed, split=split, pairs=pairs), maker=maker, makers=makers)
+    fill(bank, mixed(seed, split=split), maker=maker, makers=makers)
 
 
 def stacked(pictures: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import pytest
 
 from datasets.mouth.answers import HIDDEN, Answer
 from datasets.mouth.plays import Play
-from datasets.mouth.samples import mixed, samples
+from datasets.mouth.samples import samples
 from datasets.mouth.shoes import Kind, Shoe
 from vision.sight.detection.mouth import HEIGHT, WIDTH
 
@@ -79,10 +79,3 @@ def test_samples_are_stacked_patches_with_their_answers() -> None:
         assert label.shape == (5,)
         assert np.array_equal(picture, again)
         assert np.array_equal(label, same, equal_nan=True)
-
-
-def test_samples_of_pairs_have_a_card_out_that_is_seen_to_be_one_or_two() -> None:
-    """Where nothing is out, or nobody could say, is no sample of them."""
-    labels = [label for _, label in itertools.islice(mixed(3, split="test", pairs=True), 12)]
-    assert all(phase > 0 and together >= 0 for phase, _, _, _, together in labels)
-    assert {float(label[4]) for label in labels} <= {0.0, 1.0}

@@ -38,7 +38,7 @@ from vision.wire.commands import (
     read_command,
     ref_of,
 )
-from vision.wire.messages import Message, answer
+from vision.wire.messages import LEVELS, Message, answer
 from vision.wire.session import advance
 
 SITE = "house"
@@ -152,6 +152,7 @@ class Reader(Link):
         self.desk = begun._replace(stream=begun.stream._replace(boot="voice"))
         super().__init__(port, table)
         self.said: list[Message] = []
+        self._shown: dict[str, bytes] = {}
         self.events: list[Event] = []
         self._gate = Gate(self.prefix + "cmd/", users, 30_000)
         self._inbox: SimpleQueue[paho.MQTTMessage | None] = SimpleQueue()
@@ -177,6 +178,7 @@ class Reader(Link):
 
     def show(self, topic: str, data: bytes) -> None:
         """Publish a picture."""
+        self._shown[self.prefix + topic] = data
         self.publish(self.prefix + topic, data, retain=False)
 
     def alive(self) -> None:
@@ -191,7 +193,16 @@ class Reader(Link):
 
     def _say(self, message: Message) -> None:
         self.said.append(message)
-        self.publish(message.topic, message.payload, retain=message.retain)
+        self.publish(message.topic, self._filled(message), retain=message.retain)
+
+    def _filled(self, message: Message) -> bytes:
+        """Return what is sent: the picture for which a message stands, empty where none is there.
+
+        As the evidence folder does. A desk that asked for what it missed gets a picture too.
+        """
+        if message.topic.split("/")[-2] not in LEVELS.values():
+            return message.payload
+        return self._shown.get(message.topic, b"")
 
     def _obey(self) -> None:
         while (message := self._inbox.get()) is not None:
@@ -205,7 +216,7 @@ class Reader(Link):
         for message in self.said:
             if asked["first"] <= message.seq <= asked["last"]:
                 told = again(message, self.prefix)
-                self.publish(told.topic, told.payload, retain=False)
+                self.publish(told.topic, self._filled(message), retain=False)
 
     def _order(self, name: str, payload: bytes) -> None:
         with self._mutex:

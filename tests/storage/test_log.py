@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,14 @@ def test_reading_its_own_log_leaves_the_reader_its_locks(tmp_path: Path) -> None
         assert list(contents(path, 0))
         assert recent_orders(path) == []
         assert locks_on(path) == held
+
+
+def test_walk_that_nobody_finishes_may_be_closed_in_another_thread(tmp_path: Path) -> None:
+    """The collector closes it wherever it runs; the file is let go, and nothing is raised."""
+    walk = read_table(filled(tmp_path / "t.sqlite"), 0)
+    next(walk)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(walk.close).result()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

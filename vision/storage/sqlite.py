@@ -116,7 +116,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     options = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
     uri = f"{path.absolute().as_uri()}?{options}"
     with explained("open", path):
-        db = sqlite3.connect(uri, uri=True, isolation_level=None)
+        # A walk that nobody finishes is closed by the collector, in whatever thread that runs.
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     with closing(db):
         with explained("open", path):
             refuse_foreign(db, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,18 +10,15 @@ import pytest
 from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
-from tests.mqtt.mqtt_tools import free_port
-from vision.board.login.identity import Devices
 from vision.board.login.passwords import load_passwords, save_password
 from vision.board.login.sessions import Sessions
 from vision.cli import main
-from vision.errors import OutsideError
 
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[Hall]:
-    """Serve desks whose sessions are kept in a file."""
-    with opened(tmp_path, board={"port": free_port()}) as found:
+    """Serve desks."""
+    with opened(tmp_path) as found:
         yield found
 
 
@@ -58,101 +54,71 @@ def test_sessions_are_ended_by_the_command(hall: Hall) -> None:
 
 # --- what a cookie is ---
 
-SECRET = b"s" * 64
-
 
 class Clock:
-    """The time of day, set by hand, of sessions and of the signatures of their cookies."""
+    """A clock that is set by hand."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.now = 1_000_000.0
-        patch.setattr(time, "time", lambda: self.now)
+    now = 1_000.0
 
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Give a clock that stands."""
-    return Clock(monkeypatch)
+    def __call__(self) -> float:
+        """Return its time."""
+        return self.now
 
 
-def made(path: Path | None = None, secret: bytes = SECRET) -> Sessions:
-    """Return the sessions of a server that has just started."""
-    return Sessions(secret, idle_s=600, length_s=1000, path=path)
-
-
-def test_session_ends_by_age_and_by_idleness(clock: Clock) -> None:
+def test_session_ends_by_age_and_by_idleness() -> None:
     """A log-in lasts so long at most, and not beyond so long without anything done."""
-    told: list[tuple[str, str]] = []
-    ended = lambda session, why: told.append((session.name, why))  # noqa: E731
-    sessions = Sessions(SECRET, idle_s=600, length_s=1000, ended=ended)
-    cookie, _ = sessions.open("Bo", "dealer")
-    for at in (500, 999):
-        clock.now = 1_000_000.0 + at
-        assert sessions.find(cookie)
-    clock.now = 1_001_000.0
-    assert sessions.find(cookie) is None
-    idle, _ = sessions.open("Cy", "surveillance")
+    ends: list[tuple[str, str]] = []
+    clock = Clock()
+    sessions = Sessions(
+        idle_s=600, length_s=1000, ended=lambda one, why: ends.append((one.name, why)), clock=clock
+    )
+    bo = sessions.open("Bo", "dealer")
+    for passed in (500, 999):
+        clock.now = 1_000.0 + passed
+        assert sessions.find(bo.id) == bo
+    clock.now = 2_000.0
+    assert sessions.find(bo.id) is None
+    cy = sessions.open("Cy", "surveillance")
     clock.now += 599
-    assert sessions.find(idle, touch=False)
+    assert sessions.find(cy.id, touch=False) == cy
     clock.now += 1
-    assert sessions.find(idle) is None
-    assert sessions.find(idle) is None
-    assert [name for name, _ in told] == ["Bo", "Cy"], "each end is told once"
+    assert sessions.find(cy.id) is None
+    assert sessions.find(cy.id) is None
+    assert [name for name, _ in ends] == ["Bo", "Cy"], "each end is reported once"
 
 
-def test_clock_set_back_past_a_log_in_ends_it(clock: Clock) -> None:
-    """A cookie from the time to come is none."""
-    sessions = made()
-    cookie, _ = sessions.open("Bo", "dealer")
-    clock.now -= 10
-    assert sessions.find(cookie) is None
+def test_session_that_nobody_asks_for_ends_with_the_next_log_in() -> None:
+    """Who went away without logging out does not stay in the memory of the server."""
+    ends: list[str] = []
+    clock = Clock()
+    sessions = Sessions(
+        idle_s=600, length_s=1000, ended=lambda one, _why: ends.append(one.name), clock=clock
+    )
+    sessions.open("Bo", "dealer")
+    clock.now += 600
+    sessions.open("Cy", "surveillance")
+    assert ends == ["Bo"]
 
 
-def test_activity_outlives_a_restart_of_the_server(clock: Clock, tmp_path: Path) -> None:
-    """The cookie is signed anew while its person is active, and goes on where it was left."""
-    before = made(tmp_path / "ended.json")
-    cookie, session = before.open("Bo", "dealer", proof="p")
-    assert before.renewed(cookie, session) == ""
-    clock.now += 500
-    renewed = before.renewed(cookie, session)
-    clock.now += 300
-    after = made(tmp_path / "ended.json")
-    assert after.find(renewed) == session
-    assert made(tmp_path / "ended.json").find(cookie) is None, "idle for 800 s by this one"
-    clock.now += 300
-    assert after.find(renewed) is None, "its whole time is over"
+def test_session_that_has_ended_stays_so() -> None:
+    """A cookie that was stolen before the log-out is worth nothing."""
+    sessions = Sessions(idle_s=600, length_s=1000)
+    session = sessions.open("Bo", "dealer")
+    sessions.end(session)
+    assert sessions.find(session.id) is None
 
 
-def test_session_that_has_ended_stays_so(tmp_path: Path) -> None:
-    """A cookie that was stolen before the log-out is worth nothing, after a restart too."""
-    path = tmp_path / "ended.json"
-    before = made(path)
-    cookie, session = before.open("Bo", "dealer")
-    before.end(session)
-    assert cookie not in path.read_text("utf-8")
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert before.find(cookie) is None
-    assert before.renewed(cookie, session) == ""
-    assert made(path).find(cookie) is None
-    path.write_text("[1]", "utf-8")
-    with pytest.raises(OutsideError, match="that was ended could go on"):
-        made(path)
-
-
-def test_cookie_of_nobody_is_no_session(tmp_path: Path) -> None:
-    """Neither a guess, nor one changed by a letter, of another house, server, or purpose."""
-    sessions = made(tmp_path / "ended-1.json")
-    cookie, session = sessions.open("Bo", "dealer")
-    others = [
-        made(tmp_path / "ended-1.json", b"t" * 64).open("Bo", "dealer")[0],
-        made(tmp_path / "ended-2.json").open("Bo", "dealer")[0],
-        Devices(SECRET).cookie("Bo"),
-        sessions.csrf(session),
-    ]
-    changed = [cookie[:place] + "A" + cookie[place + 1 :] for place in (0, 40, len(cookie) - 9)]
-    for odd in ("", "guess", "ä", cookie + "A", *others, *changed):
-        assert odd == cookie or sessions.find(odd) is None, odd
-    assert sessions.find(cookie) == session
+def test_cookie_of_nobody_is_no_session() -> None:
+    """Neither a guess, nor one changed by a letter, of another server, or purpose."""
+    sessions = Sessions(idle_s=600, length_s=1000)
+    session = sessions.open("Bo", "dealer")
+    other = Sessions(idle_s=600, length_s=1000).open("Bo", "dealer")
+    changed = session.id[:-1] + ("A" if session.id[-1] != "A" else "B")
+    for odd in ("", "guess", "\u00e4", changed, other.id, session.csrf):
+        assert sessions.find(odd) is None, odd
+    assert sessions.find(session.id) == session
+    assert session.id not in repr(session)
+    assert session.csrf not in repr(session)
 
 
 def test_each_log_in_has_a_cookie_of_its_own(hall: Hall) -> None:

@@ -224,11 +224,7 @@ class _DeskServer:
             two_factors=desk.second_factor,
         )
         sessions = Sessions(
-            secret,
-            idle_s=60 * desk.idle_min,
-            length_s=3600 * desk.session_h,
-            path=folder / f"ended-{address.port}.json" if address.port else None,
-            ended=self._note_ended,
+            idle_s=60 * desk.idle_min, length_s=3600 * desk.session_h, ended=self._note_ended
         )
         self._login = LoginPages(identities, sessions, address, header=header)
         self._set_up = SetupPages(self._login, editors)

@@ -115,7 +115,6 @@ class LoginPages:
                 found = await run_in_threadpool(answer, request, session)
             response = found if isinstance(found, Response) else JSONResponse(found)
             response.headers.setdefault("Cache-Control", "no-store")
-            self._renew(request, response, session)
             return response
 
         return guarded
@@ -137,8 +136,8 @@ class LoginPages:
     def _is_own(self, request: Request, session: Session) -> bool:
         origin = request.headers.get("origin")
         own = self._own or f"{request.url.scheme}://{request.headers.get('host', '')}"
-        given, csrf = request.headers.get(CSRF_HEADER, ""), self._sessions.csrf(session)
-        return compare_digest(given.encode(), csrf.encode()) and origin in (None, own)
+        given = request.headers.get(CSRF_HEADER, "")
+        return compare_digest(given.encode(), session.csrf.encode()) and origin in (None, own)
 
     async def _log_in(self, request: Request) -> Response:
         # A page of another site cannot send JSON without asking first, which is never allowed.
@@ -149,9 +148,9 @@ class LoginPages:
             role = await self.identify(claim, request)
         except OutsideError as error:
             raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
-        cookie, session = self._open(claim.name, role)
+        session = self._open(claim.name, role)
         answer = JSONResponse(self._me(request, session), headers={"Cache-Control": "no-store"})
-        self._set_cookie(answer, self._cookie, cookie, None)
+        self._set_cookie(answer, self._cookie, session.id, None)
         device = self._identities.devices.cookie(claim.name)
         self._set_cookie(answer, self._device_cookie, device, KNOWN_S)
         return answer
@@ -166,25 +165,19 @@ class LoginPages:
         home = f"/{HOME[roles[0]]}"
         if self.session(request) is not None:  # its page is not for the role: round and round
             return RedirectResponse(home, 303)
-        cookie, _ = self._open(name, roles[0])
+        session = self._open(name, roles[0])
         answer = RedirectResponse(wanted if PAGES.fullmatch(wanted) else home, 303)
         answer.headers["Cache-Control"] = "no-store"
-        self._set_cookie(answer, self._cookie, cookie, None)
+        self._set_cookie(answer, self._cookie, session.id, None)
         return answer
 
-    def _open(self, name: str, role: str) -> tuple[str, Session]:
-        """Open a session, once that is recorded; return its cookie, and the session."""
+    def _open(self, name: str, role: str) -> Session:
+        """Open a session, once that is recorded."""
         try:
             self.records.order("sign_in", {"by": name, "role": role, "accepted": True})
         except OutsideError as error:
             raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
         return self._sessions.open(name, role, proof=self.accounts.proof(name))
-
-    def _renew(self, request: Request, answer: Response, session: Session) -> None:
-        """Have the cookie say that the session is active."""
-        cookie = self._sessions.renewed(request.cookies.get(self._cookie, ""), session)
-        if cookie:
-            self._set_cookie(answer, self._cookie, cookie, None)
 
     def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None) -> None:
         # After an identity provider's page a browser follows to ours, and needs the cookie there.
@@ -205,8 +198,8 @@ class LoginPages:
         return answer
 
     def _me(self, _request: Request, session: Session) -> dict[str, Any]:
-        name, role, csrf = session.name, session.role, self._sessions.csrf(session)
-        return {"name": name, "role": role, "csrf": csrf, "home": HOME[role]}
+        name, role = session.name, session.role
+        return {"name": name, "role": role, "csrf": session.csrf, "home": HOME[role]}
 
 
 def believed_from(app: ASGIApp, header: str, address: str) -> ASGIApp:

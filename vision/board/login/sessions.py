@@ -1,52 +1,42 @@
-"""Sessions of people who are logged in: cookies that the server has signed, and which have ended.
+"""Sessions of people who are logged in: a name that only their browser knows, and its time.
 
-A cookie holds who somebody is, in which role and since when, signed by itsdangerous with the time
-at which it was last active. So a restart of the server logs nobody out, and only what has ended
-before its time is kept, in a private file.
+They are in the memory of the server alone, so a restart of it logs everybody out, and nothing that
+lies on its disk opens one.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
-
-from itsdangerous import BadData, Signer, URLSafeTimedSerializer
-from pydantic import TypeAdapter
+from dataclasses import dataclass, field
 
 from vision.board.orders import Records
-from vision.errors import OutsideError
-from vision.files import is_private, write_json
 from vision.record.facts import Fact
 
-# Random bytes of a session's name: 128 bits are never the same by chance; the signature guards it.
-NAME_BYTES = 16
-# Seconds of activity after which a cookie is signed anew: a restart may forget so much of it.
-SIGN_EVERY_S = 60.0
+# Random bytes of a session's name, which is its cookie, and of the token of its pages: nobody
+# guesses 256 bits.
+NAME_BYTES = 32
 # Looks that are remembered; bounds memory, and beyond it one is recorded again.
 SEEN_LIMIT = 20_000
-ENDED = TypeAdapter(dict[str, float])
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One log-in, begun at Unix time `begun_s`.
+    """One log-in, begun at `begun_s` of the monotonic clock; `id` is its cookie.
 
-    `proof` is that of the password it was opened with: with another password it ends.
+    `proof` is that of the password it was opened with: with another password it ends. Its pages
+    send `csrf` with every request that changes something.
     """
 
     name: str
     role: str
     begun_s: float
-    proof: str
-    id: str
+    proof: str = field(repr=False)
+    id: str = field(repr=False)
+    csrf: str = field(repr=False)
 
     @property
     def who(self) -> dict[str, str]:
@@ -55,109 +45,58 @@ class Session:
 
 
 class Sessions:
-    """Makes and knows the cookies of sessions; safe to use from several threads."""
+    """The sessions that are open; safe to use from several threads."""
 
     def __init__(
         self,
-        secret: bytes,
         *,
         idle_s: float,
         length_s: float,
-        path: Path | None = None,
         ended: Callable[[Session, str], None] = lambda _session, _why: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Let sessions last `length_s` at most, and `idle_s` after the last request.
 
-        `secret` is the same after a restart, and known to nobody else; in the file of `path` is
-        which have ended. `ended` is told of each that ends otherwise than by a log-out, and why.
+        `ended` is called with each that ends otherwise than by a log-out, and why.
         """
-        salt = f"session {path}"  # the cookie of another server of this house is none of ours
-        self._signer = URLSafeTimedSerializer(secret, salt=salt)
-        self._pages = Signer(secret, salt="pages")
         self._idle_s = idle_s
         self._length_s = length_s
-        self._path = path
-        self._tell = ended
+        self._report = ended
+        self._clock = clock
         self._mutex = threading.Lock()
-        self._ended = {} if path is None else _loaded(path)  # until when a cookie might be used
-        self._active_s: dict[str, float] = {}
+        self._open: dict[str, tuple[Session, float]] = {}  # by cookie, with when it was last active
 
-    def open(self, name: str, role: str, *, proof: str = "") -> tuple[str, Session]:
-        """Begin a session; return its cookie, and the session."""
-        now = time.time()
-        session = Session(name, role, now, proof, secrets.token_urlsafe(NAME_BYTES))
-        with self._mutex:  # of those that nobody has asked for since
-            active = self._active_s.items()
-            self._active_s = {one: at for one, at in active if now - at < self._idle_s}
-        return self._signed(session), session
-
-    def csrf(self, session: Session) -> str:
-        """Return what the session's pages send with every request that changes something."""
-        return self._pages.get_signature(session.id).decode()
+    def open(self, name: str, role: str, *, proof: str = "") -> Session:
+        """Begin a session, and end those whose time is over."""
+        cookie, csrf = secrets.token_urlsafe(NAME_BYTES), secrets.token_urlsafe(NAME_BYTES)
+        session = Session(name, role, self._clock(), proof, cookie, csrf)
+        with self._mutex:
+            known = tuple(self._open)
+            self._open[cookie] = session, session.begun_s
+        for other in known:
+            self.find(other, touch=False)
+        return session
 
     def find(self, cookie: str, *, touch: bool = True) -> Session | None:
         """Return the session of a cookie, None where it has ended; `touch` keeps it from idling."""
-        try:
-            content, signed_at = self._signer.loads(cookie, return_timestamp=True)
-            session = Session(**content)
-        except (BadData, TypeError):  # no cookie of ours
-            return None
+        now = self._clock()
         with self._mutex:
-            if session.id in self._ended:
+            session, active_s = self._open.get(cookie, (None, 0.0))
+            if session is None:
                 return None
-        now = time.time()
-        active_s = max(signed_at.timestamp(), self._active_s.get(session.id, 0.0))
-        # A clock that was set back past a log-in ends it.
-        if not 0 <= now - session.begun_s < self._length_s or now - active_s >= self._idle_s:
+            is_over = now - session.begun_s >= self._length_s or now - active_s >= self._idle_s
+            if touch and not is_over:
+                self._open[cookie] = session, now
+        if is_over:
             self.end(session, "its time was over")
-            return None
-        if touch:
-            with self._mutex:
-                self._active_s[session.id] = now
-        return session
-
-    def renewed(self, cookie: str, session: Session) -> str:
-        """Return the cookie to go on with, "" where it has ended or is signed newly enough."""
-        if session.id in self._ended:
-            return ""
-        signed_at = self._signer.loads(cookie, return_timestamp=True)[1].timestamp()
-        return self._signed(session) if time.time() - signed_at > SIGN_EVERY_S else ""
+        return None if is_over else session
 
     def end(self, session: Session, why: str = "") -> None:
-        """End a session, and tell why where it is not the person who ends it."""
-        now = time.time()
+        """End a session, and report why where it is not the person who ends it."""
         with self._mutex:
-            if session.id in self._ended:
-                return
-            ended = {**self._ended, session.id: now + self._length_s}
-            self._ended = {one: until for one, until in ended.items() if until > now}
-            self._active_s.pop(session.id, None)
-            try:
-                if self._path is not None:
-                    write_json(self._path, self._ended, mode=0o600)
-            except OutsideError as error:
-                log.warning(
-                    "%s: a restart would let a session go on that has ended; check [desk] folder",
-                    error,
-                )
-        if why:
-            self._tell(session, why)
-
-    def _signed(self, session: Session) -> str:
-        return str(self._signer.dumps(asdict(session)))
-
-
-def _loaded(path: Path) -> dict[str, float]:
-    """Return what has ended by its file; nothing where others may have written it."""
-    try:
-        return ENDED.validate_json(path.read_bytes()) if is_private(path) else {}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise OutsideError(
-            f"{path}: cannot be read: {error}; without it a session that was ended could go on: "
-            "correct its permissions, or remove it and set the passwords anew"
-        ) from error
+            was_open = self._open.pop(session.id, None) is not None
+        if was_open and why:
+            self._report(session, why)
 
 
 class Viewings:

@@ -26,7 +26,7 @@ Most messages of the program say what is wrong and, after a semicolon, what to d
 log needs nothing to be done. These are the others; `…` stands for names and numbers. `exit 2`:
 wrong usage or configuration; `exit 3`: an outside thing failed; the others are levels of the log,
 and the program continues. What a table publishes is in [mqtt.md](mqtt.md), its faults are in
-[faults.md](faults.md). With `run --json-log` the text before it was filled in is the key `text`.
+[faults.md](faults.md).
 This page is made from the program: `python -m tests.message_index` writes it.
 
 | message | | cause | cure |

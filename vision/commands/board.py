@@ -34,13 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
     add("--http-host", metavar="H", help="instead of [board] host")
-    add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")
     add("--http-port", type=int, metavar="N", help="instead of [board] port")
 
 
 def run(args: argparse.Namespace) -> None:
     """Serve until interrupted; the log says when a broker that is waited for comes and goes."""
-    logging_setup.set_up(json_lines=args.json_log, service=True)
+    logging_setup.set_up(service=True)
     configs = {path: load(path) for path in args.table}
     _check_brokers(configs)
     port = args.http_port

@@ -48,8 +48,6 @@ def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
     served = declare("serve", _serve, words, "FOLDER|LOG")
     add_trust(served)
     served.add_argument("--days", type=int, metavar="N", help="instead of [archive] keep_days")
-    words = "log to stderr as JSON, one object a line"
-    served.add_argument("--json-log", action="store_true", help=words)
     add_trust(declare("load", _load, "load logs or exports into the archive", "LOG"))
     add_trust(declare("verify", _verify, "compare the archive with logs or exports", "LOG"))
     old = declare("prune", _prune, "delete what is older than --days")
@@ -57,7 +55,7 @@ def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(args: argparse.Namespace) -> None:
-    logging_setup.set_up(json_lines=args.json_log, service=True)
+    logging_setup.set_up(service=True)
     missing = [str(place) for place in args.files if not place.exists()]
     if missing:
         raise ConfigurationError(

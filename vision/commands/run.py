@@ -7,12 +7,11 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vision import logging_setup
 from vision.app.reader import TableReader
 from vision.app.run_log import Destinations
 from vision.camera.source import is_live
 from vision.commands import needs_floor
-from vision.commands.printing.console import Console, LoggedConsole
+from vision.commands.printing.console import Console
 from vision.commands.printing.drawn_film import DrawnFilm
 from vision.config.table import BrokerSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
@@ -30,14 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reader's beliefs drawn on it: cards, layouts; OUT.jpg: the last picture")  # fmt: skip
     add("--no-broker", action="store_true", help="publish to no broker")
     add("--fast", action="store_true", help="read a file as fast as it goes")
-    add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")
     add("--log", type=Path, metavar="F", help="the log; by default [log] path for a live source, "
         "for a file a new log beside it, named after the time of the run")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> None:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
-    logging_setup.set_up(json_lines=args.json_log)
     config = load(args.table)
     if args.source is not None:
         config = with_source(config, args.source)
@@ -46,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigurationError("--fast: a live source runs in real time; leave --fast out")
     publish = not args.no_broker and config.broker.kind != "none"
     destinations = Destinations(args.log or _log(config, live=live), args.messages, publish=publish)
-    console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
+    console = Console(fps=config.camera.fps)
     kind: type[TableReader] = TableReader
     if config.standby.servers and publish:
         with needs_floor("[standby] servers"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -28,8 +27,6 @@ from vision.metrics.counters import Metrics
 from vision.record.chain import BrokenChainError
 from vision.storage.anchors import load_public, load_ring, read_anchors
 from vision.wire.session import Step
-
-log = logging.getLogger(__name__)
 
 NOT_PROVEN = 4  # exit code: nothing is wrong, but not all that should prove a log was verified
 PROGRESS_EVERY_S = 0.25  # seconds; faster than people read only costs time
@@ -83,20 +80,6 @@ def _print(words: str, end: str = "\n") -> None:
     """Print; a table is read on where that fails, and the end of the run says so."""
     with suppress(OSError):
         print(words, end=end, flush=True)
-
-
-class LoggedConsole(Console):
-    """Says the same in the log, where machines read along."""
-
-    def tick(self, metrics: Metrics) -> None:
-        """Show no progress."""
-
-    def say(self, line: str) -> None:
-        """Log the line."""
-        log.info("%s", line.strip())
-
-    def end(self) -> None:
-        """Leave nothing to remove."""
 
 
 def clock(seconds: float) -> str:

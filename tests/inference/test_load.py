@@ -10,9 +10,7 @@ import pytest
 from vision.errors import ConfigurationError
 from vision.inference import load as load_module
 from vision.inference.load import (
-    CPU,
     OUTPUT_NAMES,
-    Runtime,
     load_model,
     open_models,
     packaged,
@@ -32,9 +30,6 @@ def put(folder: Path, data: bytes, card: str | None = None) -> Path:
 def digest_of(name: str) -> str:
     """Return the SHA-256 of a packaged model in 32 bits."""
     return hashlib.sha256(packaged(name).read_bytes()).hexdigest()
-
-
-WHOLE = Runtime(CPU, eight_bit=False)
 
 
 def test_load_without_the_model_file_names_it_and_the_cure(tmp_path: Path) -> None:
@@ -82,7 +77,7 @@ def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:
 
 def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:
     """What is said to be in use is what is in use."""
-    hashes = open_models(threads=1, runtime=WHOLE).hashes
+    hashes = open_models(threads=1, eight_bit=False).hashes
     table = packaged("mouth").with_name("following.toml")
     assert hashes.pop("following") == hashlib.sha256(table.read_bytes()).hexdigest()
     assert hashes == {name: digest_of(name) for name in OUTPUT_NAMES}
@@ -123,12 +118,6 @@ def test_quick_leaves_the_8_bit_file_where_the_processor_has_no_use_for_it(
     monkeypatch.setattr(load_module, "has_dot_products", lambda: False)
     model, _ = eight_bit(tmp_path, hashlib.sha256(b"whole").hexdigest())
     assert quick(model) == model
-
-
-def test_open_with_a_provider_that_is_not_there_says_what_is_and_the_cure() -> None:
-    """A device that is asked for and missing is refused: the processor does not stand in for it."""
-    with pytest.raises(ConfigurationError, match=r"\[models\] provider: 'cuda'.*usable here: cpu"):
-        open_models(threads=1, runtime=Runtime("cuda"))
 
 
 def test_packaged_8_bit_files_are_made_from_the_packaged_models() -> None:

@@ -32,7 +32,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.coup.state import Table
 from vision.game.events import Event, ViewBack, ViewLost
 from vision.game.rules import Dealing, Rules
-from vision.inference.load import ModelSet, Runtime, SelfTest, open_models
+from vision.inference.load import ModelSet, SelfTest, open_models
 from vision.metrics.counters import SightCounts
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import Look
@@ -82,9 +82,7 @@ def models_of(config: TableConfig) -> ModelSet:
     """Return the models of a table, with its deck; ConfigurationError where one cannot be used."""
     settings, deck = config.models, path_of(config.deck.path)
     cv2.setNumThreads(settings.threads)  # pictures too: waking others costs more than it saves
-    return open_models(
-        settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
-    )
+    return open_models(settings.paths(), threads=settings.threads, deck=deck)
 
 
 def rules_of(config: TableConfig) -> Rules:

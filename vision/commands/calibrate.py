@@ -23,7 +23,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, refuse_existing, write_whole
 from vision.game.cards import Card
 from vision.inference.deck_file import load as load_deck
-from vision.inference.load import ModelSet, Runtime, for_pictures, open_models
+from vision.inference.load import ModelSet, for_pictures, open_models
 from vision.pictures import jpeg, picture_in
 from vision.setup.calibration.areas import OPTIONAL
 from vision.setup.calibration.cards import SIZES, LaidCards, measure
@@ -184,8 +184,7 @@ def enrol(args: argparse.Namespace) -> None:
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
     refuse_existing(out, pairs_path(out))
-    runtime = Runtime(config.models.provider)
-    models = open_models(config.models.paths(), threads=args.threads, runtime=runtime)
+    models = open_models(config.models.paths(), threads=args.threads)
     captured = (
         load_deck(args.refit).captured
         if args.refit

@@ -193,10 +193,9 @@ class ModelsSection(Section):
     """The model files (empty: the packaged ones), and how much they may work.
 
     `threads` is the number of threads of one inference; `looks_per_s` limits how often the detector
-    runs, by the time stamps of the pictures. `provider` is what computes: the processor, or a
-    device for which an ONNX Runtime of its own is installed. `approved` is a signed list of program
-    and models (shoe-reader check --identify --sign), `approved_by` the public key of who signed it:
-    what is not on the list does not run.
+    runs, by the time stamps of the pictures. `approved` is a signed list of program and models
+    (shoe-reader check --identify --sign), `approved_by` the public key of who signed it: what is
+    not on the list does not run.
     """
 
     detector: PathText = ""
@@ -204,7 +203,6 @@ class ModelsSection(Section):
     classifier: PathText = ""
     threads: int = Field(default=1, ge=1, le=64)
     looks_per_s: float = Field(default=10.0, gt=0, le=240)
-    provider: Literal["cpu", "cuda", "openvino", "tensorrt"] = "cpu"
     approved: PathText = ""
     approved_by: PathText = ""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -53,25 +53,6 @@ OUTPUT_NAMES = {
 # What a processor is asked for before 8-bit files are used: dot products of bytes, by their names
 # in /proc/cpuinfo. Without them 8 bits are no faster, and on older x86 processors sums overflow.
 DOT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni", "asimddp"})
-# ONNX Runtime's names of what computes, by the values of [models] provider.
-CPU = "cpu"
-PROVIDERS = {
-    CPU: "CPUExecutionProvider",
-    "cuda": "CUDAExecutionProvider",
-    "openvino": "OpenVINOExecutionProvider",
-    "tensorrt": "TensorrtExecutionProvider",
-}
-
-
-class Runtime(NamedTuple):
-    """What computes, by its name in `PROVIDERS`, and whether files in 8 bits may be used."""
-
-    provider: str
-    eight_bit: bool = True
-
-
-ON_PROCESSOR = Runtime(CPU)
-
 # Characters of an error of ONNX Runtime that are shown; the rest repeats the file.
 ERROR_CHARACTERS = 200
 # Messages of ONNX Runtime that are written: errors and worse (its levels run from 0 to 4).
@@ -117,11 +98,11 @@ def has_dot_products() -> bool:
     return not DOT_PRODUCTS.isdisjoint(words)
 
 
-def load_model(path: Path, *, threads: int, runtime: Runtime = ON_PROCESSOR) -> Model:
+def load_model(path: Path, *, threads: int) -> Model:
     """Open a model and check it against its card.
 
     ConfigurationError names the file and the cure if either file is missing, unreadable, not an
-    ONNX model, if the SHA-256 differs from the card's, or if the provider is not there.
+    ONNX model, or if the SHA-256 differs from the card's.
     """
     try:
         data = path.read_bytes()
@@ -140,7 +121,7 @@ def load_model(path: Path, *, threads: int, runtime: Runtime = ON_PROCESSOR) -> 
         )
     settings = {k: float(v) for k, v in card.get("settings", {}).items()}
     labels = tuple(str(label) for label in card.get("labels", ()))
-    session = _open(path, data, threads, runtime.provider)
+    session = _open(path, data, threads)
     names = session.get_inputs()[0].name, session.get_outputs()[0].name
     return Model(path.stem, digest, settings, labels, session.run, *names)
 
@@ -159,10 +140,7 @@ def _read_card(path: Path) -> dict[str, Any]:
 NONE = "/nonexistent"  # a folder that is not there
 
 
-def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.InferenceSession:
-    wanted = PROVIDERS[provider]
-    if wanted not in ort.get_available_providers():
-        raise ConfigurationError(_no_provider(provider))
+def _open(path: Path, data: bytes, threads: int) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -174,7 +152,7 @@ def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.Inference
     # Weights in files of their own are covered by no hash: none are found.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", NONE)
     try:
-        session = ort.InferenceSession(data, options, providers=[wanted])
+        return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except _ONNX_ERRORS as error:
         if NONE in str(error):
             raise ConfigurationError(
@@ -183,10 +161,6 @@ def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.Inference
             ) from None
         words = str(error).strip().splitlines()[0][:ERROR_CHARACTERS]
         raise ConfigurationError(f"{path}: not a usable ONNX model: {words}") from None
-    # ONNX Runtime falls back to the processor where a device does not answer, and says nothing.
-    if session.get_providers()[0] != wanted:
-        raise ConfigurationError(_no_provider(provider))
-    return session
 
 
 @cache
@@ -198,17 +172,6 @@ def _share_arena() -> None:
     arena, kind = ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, ort.OrtMemType.DEFAULT
     as_asked = ort.OrtArenaCfg(0, 1, -1, -1)  # no limit; grow as asked; the rest as it comes
     ort.create_and_register_allocator(ort.OrtMemoryInfo("Cpu", arena, 0, kind), as_asked)
-
-
-def _no_provider(provider: str) -> str:
-    there = ", ".join(
-        name for name, its in PROVIDERS.items() if its in ort.get_available_providers()
-    )
-    return (
-        f"[models] provider: '{provider}' cannot be used: this installation of ONNX Runtime, or "
-        f"this machine, does not have it; usable here: {there}. Install the ONNX Runtime that has "
-        'it and the drivers, or set provider = "cpu"'
-    )
 
 
 # --- the self-test ---
@@ -297,18 +260,17 @@ def open_models(
     *,
     threads: int,
     deck: Path | None = None,
-    runtime: Runtime = ON_PROCESSOR,
+    eight_bit: bool = True,
 ) -> ModelSet:
     """Load the models, and an enrolled deck if there is one.
 
     `paths` has the `detector`, `corners` and `classifier` that are not the packaged ones.
-    On the processor detector and corner finder are opened in 8 bits where that is possible, unless
-    `runtime` says otherwise. The classifier is opened as it is given: an enrolled deck belongs to
+    Detector and corner finder are opened in 8 bits where that is possible and `eight_bit` lets
+    them. The classifier is opened as it is given: an enrolled deck belongs to
     one file. ConfigurationError if a file is missing, damaged or not a model of that kind, or if
     the deck is not one to read with.
     """
-    load = partial(_load, threads=threads, runtime=runtime)
-    lighter = quick if runtime == ON_PROCESSOR else Path
+    load, lighter = partial(_load, threads=threads), quick if eight_bit else Path
     finder, outliner = (
         load(lighter(paths.get(kind) or packaged(kind)), kind) for kind in ("detector", "corners")
     )
@@ -356,11 +318,11 @@ def open_symbols(path: Path) -> tuple[SymbolTable, str]:
 
 
 # Loads the models for single pictures, all in 32 bits.
-for_pictures = partial(open_models, runtime=Runtime(CPU, eight_bit=False))
+for_pictures = partial(open_models, eight_bit=False)
 
 
-def _load(path: Path, kind: str, *, threads: int, runtime: Runtime) -> Model:
-    model = load_model(path, threads=threads, runtime=runtime)
+def _load(path: Path, kind: str, *, threads: int) -> Model:
+    model = load_model(path, threads=threads)
     wanted = OUTPUT_NAMES[kind]
     if len(model.labels) not in wanted:
         raise ConfigurationError(

@@ -26,7 +26,6 @@ from tests.browser.people import PASSWORD
 from tests.browser.screens import ROOT, house
 from tests.browser.voice import SITE, Reader
 from vision.app.evidence import write_film
-from vision.clock import now_ms
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Received, Writer
 from vision.game.outputs import Alert, AlertState
@@ -141,7 +140,7 @@ class Tour:
         self.keys("Enter")
         self.page.wait_for_selector("#history details[open] td:has-text('The dealer')")
         self._archive.take(
-            Received(SITE, "1", "/".join(m.topic.split("/")[4:]), m.payload, now_ms())
+            Received(SITE, "1", "/".join(m.topic.split("/")[4:]), m.payload)
             for m in self._reader.said
         )
         self.keys("5")

@@ -48,7 +48,7 @@ COMMANDS = {
     "log keys": "make the key that signs a log, and manage the ring of trusted keys",
     "log confirm-clock": "confirm that the clock of this machine is right; old records are deleted",
     "users": "manage people: who may give orders and log in; end their sessions",
-    "floor archive": "archive the messages of all tables in a database; load, verify or prune it",
+    "floor archive": "archive the messages of all tables in a database; load or prune it",
     "floor report": "report from the archive: mis-deals, remedies, reads, pace, odds, downtime",
     "floor reread": "read recordings again with today's models, and compare the results",
 }

@@ -21,7 +21,7 @@ from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import csv_text, write_whole
 from vision.floor.archive.database import ARCHIVE_HELP, open_named, prune
-from vision.floor.archive.logs import Folder, Following, verify
+from vision.floor.archive.logs import Folder, Following
 from vision.floor.archive.questions import QUESTIONS, ask, asked_of
 from vision.floor.archive.writer import Writer
 from vision.floor.reread import read_all, recordings
@@ -30,7 +30,6 @@ from vision.storage.log_reader import read_log
 # Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
 PRUNE_EVERY_S = 3600.0
 LOOK_EVERY_S = 2.0  # at the logs; their files are looked at, not read, where none has grown
-FAULTS_SHOWN = 50  # of an archive that is not as the logs say; the count is printed too
 
 
 def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +48,6 @@ def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
     add_trust(served)
     served.add_argument("--days", type=int, metavar="N", help="instead of [archive] keep_days")
     add_trust(declare("load", _load, "load logs or exports into the archive", "LOG"))
-    add_trust(declare("verify", _verify, "compare the archive with logs or exports", "LOG"))
     old = declare("prune", _prune, "delete what is older than --days")
     old.add_argument("--days", type=int, metavar="N", required=True, help="the days to keep")
 
@@ -108,22 +106,6 @@ def _load(args: argparse.Namespace) -> None:
         count = Following(log, trust).take_in(writer)
         print(f"{log}: {count} messages in {time.perf_counter() - began:.1f} s")
     print(f"archive: {shown}")
-
-
-def _verify(args: argparse.Namespace) -> None:
-    engine, shown = open_named(args.archive)
-    faults, trust = 0, trust_of(args)
-    _audit(args.files, trust)
-    for compared in verify(engine, args.files, trust):
-        print(compared)
-        for fault in compared.faults[:FAULTS_SHOWN]:
-            print(f"  {fault}")
-        faults += len(compared.faults)
-    if faults:
-        raise OutsideError(
-            f"the archive {shown} is not as the logs say: {faults} rows; keep both as evidence and "
-            "make another archive from the logs with shoe-reader floor archive load"
-        )
 
 
 def _audit(logs: Sequence[Path], trust: Trust) -> None:

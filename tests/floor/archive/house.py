@@ -31,17 +31,16 @@ from tests.browser.voice import EXAMPLE
 from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.floor.archive.postgres import Postgres
+from tests.floor.archive.rows import differences
 from tests.floor.cluster import Cluster
 from tests.mqtt.mqtt_tools import free_port
 from tests.seen import is_out
 from vision.app.journal import Journal
 from vision.app.run_log import Destinations
-from vision.audit.verify import Trust
 from vision.board.web import public_part
 from vision.clock import now_ms, time_sync
 from vision.config.table import TableConfig
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import verify
 from vision.floor.archive.tables import message
 from vision.game.events import Event, Noticed
 from vision.record.codec import canonical
@@ -222,8 +221,7 @@ class Floor:
     def compared(self) -> list[str]:
         """Hold the archive against the logs; return what is wrong, in words."""
         assert self._engine is not None
-        found = verify(self._engine, self.logs(), Trust())
-        return [str(fault) for one in found for fault in one.faults]
+        return differences(self._engine, self.logs())
 
     def count(self) -> int:
         """Return how many messages the archive keeps."""

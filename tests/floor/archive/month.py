@@ -103,7 +103,7 @@ class PlayedTable:
         self.seq += 1
         envelope = {"schema": 1, "table": self.name, "boot": self.boot, "seq": self.seq}
         text = canonical({**envelope, "at": iso(at), **content})
-        return Received("house", self.name, topic, text.encode(), at)
+        return Received("house", self.name, topic, text.encode())
 
     def status(self, at: int, state: str) -> Received:
         """Say how the reader is."""

@@ -15,9 +15,9 @@ def test_archive_is_opened_again_with_its_rows(tmp_path: Path) -> None:
     """Tables that are there stay as they are."""
     path = str(tmp_path / "archive.sqlite")
     with open_archive(path).begin() as connection:
-        connection.execute(text("INSERT INTO pruned VALUES (7)"))
+        connection.execute(text("INSERT INTO run VALUES ('house', '7', 'b', 'p', 'd')"))
     with open_archive(path).begin() as connection:
-        assert connection.execute(text("SELECT before FROM pruned")).scalar() == 7
+        assert connection.execute(text("SELECT deck FROM run")).scalar() == "d"
 
 
 @pytest.mark.parametrize("change", ["ADD COLUMN colour TEXT", "DROP COLUMN winner"])

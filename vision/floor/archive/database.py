@@ -26,7 +26,6 @@ from sqlalchemy.sql.dml import Insert
 from vision.clock import DAY_MS
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
-from vision.floor.archive import tables
 from vision.floor.archive.tables import metadata
 
 # Seconds that a database may take to answer a connection or to give up a lock. A house's answers in
@@ -37,7 +36,6 @@ ARCHIVE_HELP = (
     "an SQL address (postgresql://USER@HOST/DATABASE), a file of SQLite, or a table file whose "
     f"[archive] address names one; without it {DEFAULT} in this folder"
 )
-MEMORY = "sqlite://"  # an archive that lasts as long as its engine, for comparisons
 
 
 def open_named(text: str, *, create: bool = False) -> tuple[Engine, str]:
@@ -190,12 +188,10 @@ def _make_tables(engine: Engine) -> None:
 def prune(engine: Engine, days: int, now: int) -> dict[str, int]:
     """Delete what is older than so many days before `now` (Unix ms); return rows by table.
 
-    What was deleted is noted, so that a check against the logs does not miss it. OutsideError.
+    OutsideError.
     """
     before = now - days * DAY_MS
     with explained(engine), engine.begin() as connection:
-        connection.execute(tables.pruned.delete())
-        connection.execute(tables.pruned.insert(), {"before": before})
         return {
             table.name: connection.execute(table.delete().where(table.c[time] < before)).rowcount
             for table in metadata.sorted_tables

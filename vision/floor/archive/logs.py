@@ -3,34 +3,25 @@
 A log is chained and signed, an archive is neither. So nothing comes in that no log says: records
 are audited in their order, their messages made again from the events, as a replay makes them, and
 where keys are given only what a good signature covers is taken. How a log comes here is left to
-what carries files best. For a comparison all that a log says is put into an empty archive by the
-same code, and the rows of both are compared: what is forged, missing, doubled or changed.
+what carries files best.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from sqlalchemy import Engine, Table, select
 
 from vision.audit.verify import Auditor, Trust
 from vision.errors import OutsideError, ShoeReaderError
 from vision.files import stamp
-from vision.floor.archive import tables
-from vision.floor.archive.database import MEMORY, explained, open_archive
-from vision.floor.archive.tables import Row
-from vision.floor.archive.writer import Received, Where, Writer
+from vision.floor.archive.writer import Received, Writer
 from vision.game.events import Started
 from vision.record.chain import BrokenChainError, verified
 from vision.record.codec import GENESIS
 from vision.storage.log_reader import Taken, read_log
-from vision.wire.session import TableSession
+from vision.wire.messages import iso
 
 log = logging.getLogger(__name__)
 
@@ -38,18 +29,13 @@ log = logging.getLogger(__name__)
 AT_ONCE = 5000
 LOGS = (".sqlite", ".jsonl")  # endings of logs and of exports of their records, in a folder
 
-Note = Callable[[TableSession, Taken], None]
-
 
 class Following:
     """One log that is taken in, and goes on to be as it grows; OutsideError where it is no more."""
 
-    def __init__(
-        self, path: Path, trust: Trust, note: Note = lambda _session, _taken: None
-    ) -> None:
-        """Begin before its first record; `note` is given each record, and the session after it."""
-        self.path = path
-        self._trust, self._note = trust, note
+    def __init__(self, path: Path, trust: Trust) -> None:
+        """Begin before its first record."""
+        self.path, self._trust = path, trust
         self._seen: tuple[int, ...] = ()
         self._restart()
 
@@ -100,25 +86,24 @@ class Following:
         return len(good)
 
     def _received(self, taken: Taken) -> Iterator[Received]:
-        """Yield what a record says: its order, that a run had broken off, its messages."""
-        session, order = taken.after, taken.content.get("order")
-        if session is None or (taken.step is None and "desk" not in taken.content):
+        """Yield what a record says: that a run had broken off, its messages."""
+        session = taken.after
+        if session is None:
             return
-        self._note(session, taken)
-        where, at = (session.stream.site, session.stream.table), session.table.clock
-        if order is not None:
-            yield Received(*where, f"cmd/{order['name']}", json.dumps(order["fields"]).encode(), at)
+        where = session.stream.site, session.stream.table
         begins = taken.content.get("event", {}).get("is") == Started.__name__
         if begins and self._state != "stopped" and taken.before is not None:
-            # No log has its last will: the run ended with its last record.
+            # No log has its last will: the run ended with its last record. The number after the
+            # last is one that no message of that run has.
             ended = taken.before
-            lost = {"state": "offline", "boot": ended.table.boot, "seq": ended.stream.seq}
-            yield Received(*where, "status", json.dumps(lost).encode(), ended.table.clock)
+            own = {"boot": ended.table.boot, "seq": ended.stream.seq + 1}
+            lost = {"state": "offline", "why": "", "at": iso(ended.table.clock), **own}
+            yield Received(*where, "status", json.dumps(lost).encode())
         for message in taken.messages:
             topic = message.topic.split("/", 4)[4]
             if topic == "status":
                 self._state = json.loads(message.payload)["state"]
-            yield Received(*where, topic, message.payload, at)
+            yield Received(*where, topic, message.payload)
 
 
 class Folder:
@@ -153,130 +138,3 @@ class Folder:
             for place in self._places
         ]  # fmt: skip
         return [path for some in found for path in some]
-
-
-# --- an archive beside the logs -------------------------------------------------------------------
-
-
-Rows = dict[tuple[Any, ...], list[Row]]  # by the key that they have in a log too
-
-
-class Mismatch(NamedTuple):
-    """A row that is not what the logs say: the archive's table, the row, and what is wrong."""
-
-    table: str
-    row: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.table} {self.row}"
-
-
-@dataclass(slots=True)
-class Compared:
-    """What a comparison of one table of the house came to.
-
-    `unproven` rows lie where the logs were pruned: before `since` (Unix ms) they do not say all.
-    """
-
-    where: Where
-    good: int = 0
-    unproven: int = 0
-    faults: list[Mismatch] = field(default_factory=list)
-    since: int = 0
-    _seq: int = 0
-
-    def __str__(self) -> str:
-        site, table = self.where
-        return (
-            f"table {table} of {site}: {self.good} rows are as the logs say, {len(self.faults)} "
-            f"are not; {self.unproven} could not be compared"
-        )
-
-    def note(self, session: TableSession, taken: Taken) -> None:
-        """Note where something before a record is not proven."""
-        seq = session.stream.seq
-        begins = taken.messages[0].seq - 1 if taken.messages else seq
-        if begins != self._seq:
-            self.since = max(self.since, session.table.clock)
-        self._seq = seq
-
-    def compare(self, archive: Engine, of_logs: Engine) -> None:
-        """Compare what the archive has with what one has that was made of the logs."""
-        pruned = self._pruned(archive)
-        for table in (tables.message, tables.command, *tables.DERIVED):
-            ours, theirs = (_rows(one, table, self.where, pruned) for one in (archive, of_logs))
-            for key in ours.keys() | theirs.keys():
-                self._compare_key(table, ours.get(key, []), theirs.get(key, []))
-        self.faults.sort()
-
-    def _compare_key(self, table: Table, here: list[Row], there: list[Row]) -> None:
-        """Compare the rows of one key, of which there should be one in each or none."""
-        same = [row for row in here if row in there]
-        odd = [row for row in here if row not in there]
-        gone = [row for row in there if row not in here]
-        self.good += min(len(same), 1)
-        for row in same[1:]:
-            self._fault(table, row, "doubled")
-        for row in odd:
-            if row[table.info["time"]] < self.since:
-                self.unproven += 1
-            elif same or gone:
-                self._fault(table, row, "doubled" if same else "changed")
-            else:
-                self._fault(table, row, "forged")
-        for row in gone:
-            if not odd:
-                self._fault(table, row, "missing")
-
-    def _fault(self, table: Table, row: Row, what: str) -> None:
-        names = [c.name for c in table.primary_key if c.name not in ("site", "table_name")]
-        key = ", ".join(f"{name} {row[name]}" for name in names if row.get(name) not in (None, ""))
-        extra = "" if "seq" in names or "seq" not in row else f", from message {row['seq']}"
-        topic = f" on {row['topic']}" if table is tables.message else ""
-        order = f", {row['name']} by {row['by']}" if table is tables.command else ""
-        self.faults.append(Mismatch(table.name, f"{key}{extra}{topic}{order}", what))
-
-    def _pruned(self, archive: Engine) -> int:
-        """Return the time (Unix ms) before which the archive deletes what is old, 0 for none."""
-        query = select(tables.pruned.c.before)
-        with explained(archive), archive.connect() as connection:
-            return connection.execute(query).scalar() or 0
-
-
-def verify(engine: Engine, logs: Sequence[Path], trust: Trust) -> Iterator[Compared]:
-    """Yield what the comparison with the logs of each table came to; OutsideError.
-
-    Several logs of one table are given in the order in which they were begun. What no signature of
-    a given key covers yet is not in an archive, and not compared.
-    """
-    found: dict[Where, Compared] = {}
-    of_logs = open_archive(MEMORY)
-    writer = Writer(of_logs)
-
-    def note(session: TableSession, taken: Taken) -> None:
-        where = session.stream.site, session.stream.table
-        found.setdefault(where, Compared(where)).note(session, taken)
-
-    for path in logs:
-        Following(path, trust, note).take_in(writer)
-    for compared in found.values():
-        compared.compare(engine, of_logs)
-        yield compared
-    of_logs.dispose()
-
-
-def _rows(engine: Engine, table: Table, where: Where, since: int) -> Rows:
-    """Return the rows of a table of the house by their key, from `since` (Unix ms) on."""
-    names = [c.name for c in table.columns if c.name not in ("site", "table_name")]
-    key = [c.name for c in table.primary_key if c.name in names]
-    query = select(*(table.c[name] for name in names)).where(
-        table.c.site == where[0],
-        table.c.table_name == where[1],
-        table.c[table.info["time"]] >= since,
-    )
-    found: Rows = defaultdict(list)
-    with explained(engine), engine.connect() as connection:
-        for row in connection.execute(query).mappings():
-            found[tuple(row[name] for name in key)].append(dict(row))
-    return found

@@ -2,28 +2,23 @@
 
 `message` is the record: the bytes that a table published, as its log says. Each table below it says
 of which topic its rows are and what each column takes from a message, so that no question needs to
-open a payload; both are made in one transaction. What is not of the contract is a ValueError.
+open a payload; both are made in one transaction.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from hashlib import sha256
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, Table, Text
 
 from vision.game.cards import RANK_LETTERS
-from vision.wire.commands import COMMANDS, order_fields
-from vision.wire.form import message_of
 from vision.wire.messages import unix_ms
 
 metadata = MetaData()
 
-Facts = Mapping[str, Any]  # a message's content, its `mark`, and its time in Unix ms as `at_ms`
+Facts = Mapping[str, Any]  # a message's content, and its time in Unix ms as `at_ms`
 Of = Callable[[Facts], Any]
 KEYED = "keyed"  # the event of a card that a person named
 
@@ -35,7 +30,7 @@ def _key(name: str, kind: Any = Text, of: Of | None = None) -> Column[Any]:
 
 def _own_key() -> list[Column[Any]]:
     """Return the key of a message, for a row that no other message joins."""
-    kinds = {"boot": Text, "seq": BigInteger, "mark": Text}
+    kinds = {"boot": Text, "seq": BigInteger}
     return [_key(name, kind, itemgetter(name)) for name, kind in kinds.items()]
 
 
@@ -59,8 +54,7 @@ def _table(name: str, *columns: Column[Any] | Index, topic: str = "", time: str 
     return Table(name, metadata, _key("site"), _key("table_name"), *columns, info=info)
 
 
-# A message once: by run and number. Those without a number of their own (a last will, the refusal
-# of an order) share it with another, so `mark` tells them apart: a hash of the bytes, else empty.
+# A message once, by run and number.
 message = _table(
     "message",
     *_own_key(),
@@ -69,23 +63,6 @@ message = _table(
     Column("payload", Text, nullable=False),
     Index("message_at", "site", "table_name", "at"),
 )
-# What people asked of a table, as it was signed; what the table answered to that `ref`, null where
-# nobody did. Only the table knows whether a signature is good.
-command = _table(
-    "command",
-    _key("mark"),
-    Column("name", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("ref", Text, nullable=False),
-    Column("accepted", Boolean),
-    Column("why", Text, nullable=False),
-    Column("payload", Text, nullable=False),
-    Index("command_at", "site", "table_name", "at"),
-)
-# Before when (Unix ms) the archive has deleted what was old: one row.
-pruned = Table("pruned", metadata, Column("before", BigInteger, nullable=False))
 # A run of a reader: the rules and the deck that its `status` names.
 run = _table(
     "run",
@@ -189,22 +166,9 @@ status = _table(
     Index("status_at", "site", "table_name", "at"),
     topic="status",
 )
-evidence = _table(
-    "evidence",
-    _key("topic", of=itemgetter("topic")),
-    _column("seq", BigInteger),
-    _column("kind"),
-    _column("shoe"),
-    _column("coup", Integer),
-    _column("alert", null=True),
-    _column("sha256"),
-    _column("size", BigInteger),
-    _column("at", BigInteger, _AT),
-    topic="evidence",
-)
 
-# Made from messages: what a check makes anew from a log and compares.
-DERIVED = (coup, alert, card, status, evidence)
+# Of which topic each is, by which questions are answered.
+DERIVED = {table.info["topic"]: table for table in (coup, alert, card, status)}
 
 
 # --- what a message says, as rows -----------------------------------------------------------------
@@ -213,96 +177,27 @@ DERIVED = (coup, alert, card, status, evidence)
 Content = Mapping[str, Any]
 Row = dict[str, Any]
 
-# Messages that are kept whole; of the others only the number is noted, for they repeat what these
-# say: the cards on the table, the roads, the counts of the shoe.
+# Messages that are stored whole; the others repeat what these say: the cards on the table, the
+# roads, the counts of the shoe.
 STORED = ("status", "coup/result", "alert", "alert/", "evidence", "anchor", "cmd/reply")
 DECK = "deck sha256:"
-# What a message needs to be archived, whatever else it lacks.
-NEEDED = ("boot", "seq", "at")
-# Hexadecimal digits of a mark, 64 bits: two messages of one number with the same mark do not occur.
-MARK_DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A message of a table: topic below the prefix, content, and its text.
-
-    `boot` is the run of the reader, `seq` the number. `counted`: the number is its own; else `mark`
-    tells it from the others of that number. `is_kept`: the archive keeps its text.
-    """
-
-    topic: str
-    content: Content
-    text: str
-    boot: str
-    seq: int
-    counted: bool
-    mark: str
-    is_stored: bool
-
-
-def published(table: str, topic: str, payload: bytes) -> Published:
-    """Return the message on a topic below a table's prefix; ValueError where it is none."""
-    if topic == "status" and b'"offline"' in payload:  # of a run that broke off: see `logs`
-        text = payload.decode()
-        content = {"why": "", **json.loads(text)}
-        mark = digest(text)
-        return Published(topic, content, text, content["boot"], content["seq"], False, mark, True)
-    content, text = message_of(table, topic, payload), payload.decode()
-    missing = [name for name in NEEDED if content.get(name) is None]
-    if missing:
-        raise ValueError(f"{missing[0]}: missing")
-    counted = topic != "health" and content.get("counted") is not False
-    is_stored = topic.startswith("alert/") or topic in STORED
+def is_stored(topic: str, content: Content) -> bool:
+    """Whether a message on a topic below the prefix of a table is stored."""
     if topic == "card":
-        event = content.get("event")
-        is_stored = event == KEYED or (event == "read" and content.get("card") is None)
-    mark = "" if counted else digest(text)
-    return Published(
-        topic, content, text, content["boot"], content["seq"], counted, mark, is_stored
-    )
+        declined = content["event"] == "read" and content["card"] is None
+        return declined or content["event"] == KEYED
+    return topic.startswith("alert/") or topic in STORED
 
 
-def row_of(message: Published, at: int) -> tuple[Table, Row] | None:
+def row_of(topic: str, content: Content, at: int) -> tuple[Table, Row] | None:
     """Return the row besides that of the message itself; `at` is its time in Unix ms."""
-    table = TABLES.get("alert" if message.topic.startswith("alert/") else message.topic)
-    if table is None or not message.is_stored:
+    table = DERIVED.get("alert" if topic.startswith("alert/") else topic)
+    if table is None:
         return None
-    facts = {**message.content, "mark": message.mark, "at_ms": at}
-    makers = {c.name: c.info["of"] for c in table.columns if "of" in c.info}
-    try:
-        return table, {name: make(facts) for name, make in makers.items()}
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{message.topic}: {error!r} is missing, or of another type") from error
-
-
-TABLES = {table.info["topic"]: table for table in DERIVED}
-
-
-def digest(text: str) -> str:
-    """Return 64 bits of the SHA-256 of a text, in hexadecimal."""
-    return sha256(text.encode()).hexdigest()[:MARK_DIGITS]
-
-
-def command_row(name: str, payload: bytes, received: int) -> Row:
-    """Return an order as a row: at its own time where it is signed, else when it came.
-
-    ValueError where no reader would take it for an order.
-    """
-    if name not in COMMANDS:
-        raise ValueError("there is no order of that name")
-    content = order_fields(payload)
-    signed = content.get("time")
-    own = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return {
-        "mark": digest(f"{name}\n{own}"),
-        "name": name,
-        "at": unix_ms(signed) if isinstance(signed, str) else received,
-        **{key: str(content.get(key, "")) for key in ("by", "role", "ref")},
-        "accepted": None,
-        "why": "",
-        "payload": own,
-    }
+    facts = {**content, "at_ms": at}
+    return table, {c.name: c.info["of"](facts) for c in table.columns if "of" in c.info}
 
 
 def run_facts(content: Content) -> Row:

@@ -6,7 +6,6 @@ import json
 import socket
 import subprocess
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -96,18 +95,6 @@ def test_stop_sends_the_rest_and_leaves_no_will(store: Store, broker: EmbeddedBr
         assert store.depth() == 0
         wait_for(lambda: len(listener.heard) >= 199)
         assert listener.payloads("status") == []
-
-
-def test_greeting_is_published_on_every_connection(store: Store, broker: EmbeddedBroker) -> None:
-    """What makes the table known elsewhere is published again after a restart of either."""
-    greeting = Message("homeassistant/device/t/config", b'{"name":"t"}', 1, True, 0)
-    for _ in range(2):
-        publisher = link(broker.port, store)
-        publisher.greeting = (greeting,)
-        publisher.start()
-        with listening(broker.port, greeting.topic) as listener:
-            wait_for(partial(bool, listener.heard))
-        publisher.stop()
 
 
 @mosquitto

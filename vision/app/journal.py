@@ -34,7 +34,6 @@ from vision.storage.log import Store, changed_log
 from vision.storage.log_reader import proven_messages, recent_orders
 from vision.version import VERSION
 from vision.wire.commands import UNANSWERED, Fields, RefusedError, ref_of
-from vision.wire.discovery import discovery
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession
 
@@ -57,7 +56,6 @@ class TableLink:
         self._store = store
         self._now = session
         self._endpoint = endpoint_of(config.broker) if publish else None
-        self._discovery = config.broker.discovery
         self._most_bytes = config.broker.max_message
         users = Path(config.orders.users) if config.orders.users else None
         fresh_ms = round(1000 * config.orders.fresh_s)
@@ -97,8 +95,6 @@ class TableLink:
             bulk=Bulk(self._most_bytes, fill, self._replays),
             secret=str(self._store.header["id"]),
         )
-        if self._discovery:
-            self._publisher.greeting = (discovery(stream, self._discovery),)
         self.listen(self._publisher)
         self._publisher.ask_before_sending(may_send)
         self._publisher.start()

@@ -295,7 +295,6 @@ class BrokerSection(AccountSection):
     certificate: PathText = ""
     key: PathText = ""
     max_message_kb: float = Field(default=4000.0, ge=100, le=250_000)
-    discovery: str = Field(default="", max_length=64, pattern="^[A-Za-z0-9._-]*$")
 
     @property
     def max_message(self) -> int:

@@ -102,7 +102,6 @@ class Publisher:
         self._inbox: Queue[OrderRequest] = Queue(INBOX_SIZE)
         self._dropped = 0
         self._last: Message | None = None
-        self.greeting: tuple[Message, ...] = ()  # published on every connection, as what is kept is
         lanes = Lanes(outbox, prefix)
         self._bulk_source = BulkSource(lanes, bulk.fill, bulk.replayed, bulk.most_bytes)
         client_id = private_id(endpoint, prefix, secret)
@@ -224,7 +223,7 @@ class Publisher:
         session.client.subscribe(f"{self._commands}+", qos=0 if self._endpoint.others else 1)
         # The broker may have lost its retained messages in a restart.
         retained = (self._last,) if self._last else self._outbox.retained()
-        for message in (*self.greeting, *retained):
+        for message in retained:
             session.publish(message, message.payload)
 
     def _receive(self, message: paho.MQTTMessage) -> None:

@@ -91,10 +91,8 @@ def test_part_that_is_not_there_is_explained(dealt: Table, tmp_path: Path) -> No
     log = str(dealt.log)
     assert main(["log", "export", log, str(tmp_path / "a"), "--coup", "99"]) == 2
     assert main(["log", "export", log, str(tmp_path / "a"), "--shoe", "none"]) == 2
-    assert main(["log", "export", log, str(tmp_path / "a"), "--seq", "1", "2", "--coup", "1"]) == 2
     assert main(["log", "export", str(tmp_path / "none"), str(tmp_path / "a")]) == 3
     assert list(tmp_path.iterdir()) == []
-    assert main(["log", "export", log, str(tmp_path / "b"), "--seq", "5", "9"]) == 0
 
 
 RECEIPT_CHANGES = {

@@ -49,18 +49,16 @@ from vision.wire.session import TableSession
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is asked for: a shoe, one coup of it, or messages by `seq` (first and last)."""
+    """What is asked for: a shoe, or one coup (of the last shoe that has it)."""
 
     shoe: str = ""
     coup: int | None = None
-    seq: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         """Say it for people."""
         shoe = [f"shoe {self.shoe}"] if self.shoe else []
         coup = [] if self.coup is None else [f"coup {self.coup}"]
-        seq = [] if self.seq is None else [f"messages {self.seq[0]} to {self.seq[1]}"]
-        return ", ".join([*shoe, *coup, *seq])
+        return ", ".join([*shoe, *coup])
 
 
 class Selection:
@@ -105,7 +103,7 @@ class Selection:
 
         Its shoe is over, no alert of it is open, and its end is signed if the log is.
         """
-        if not self._found or self._session is None or self._part.seq is not None:
+        if not self._found or self._session is None:
             return False
         table = self._session.table
         of_it = [
@@ -138,9 +136,6 @@ def _shoes_of(taken: Taken, part: Part) -> set[str]:
     step = taken.step
     if step is None or taken.before is None:
         return set()
-    if part.seq is not None:
-        first, last = part.seq
-        return {""} if any(first <= message.seq <= last for message in step.messages) else set()
     if part.coup is None:
         named = {taken.before.table.shoe.name, step.session.table.shoe.name}
     else:
@@ -236,10 +231,6 @@ def _beginnings(log: Path, part: Part) -> Iterator[CheckpointMark]:
     """
     found = checkpoints(log) if log.exists() and is_table(log) else iter(())
     marks = chain([next(found, WHOLE)], found)
-    if part.seq is not None:
-        first = part.seq[0]
-        yield next((mark for mark in marks if mark.seq < first), WHOLE)
-        return
     for shoe, same in groupby(marks, lambda mark: mark.shoe):
         if part.shoe in ("", shoe) or not shoe:
             yield list(same)[-1]

@@ -153,8 +153,6 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     add("out", type=Path, metavar="OUT", help="a new folder, or a new .zip")
     add("--shoe", metavar="S", default="", help="only this shoe")
     add("--coup", type=int, metavar="N", help="only this coup (of the last shoe that has it)")
-    words = "only the messages with these numbers"
-    add("--seq", type=int, nargs=2, metavar=("A", "B"), help=words)
     words = "the folder of evidence, if not beside the log"
     add("--evidence", type=Path, metavar="DIR", help=words)
     add("--signing-key", type=Path, metavar="K", help="the log's private key: sign the receipt")
@@ -165,12 +163,9 @@ def export(args: argparse.Namespace) -> None:
     """Verify, select and write; ConfigurationError or OutsideError."""
     key = None if args.signing_key is None else load_key(args.signing_key)
     sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args), key)
-    if args.seq is not None and (args.shoe or args.coup is not None):
-        raise ConfigurationError("--seq: give either message numbers or a shoe and coup, not both")
-    chosen = args.seq is not None or args.shoe or args.coup is not None
-    seq = None if args.seq is None else tuple(args.seq)
+    chosen = args.shoe or args.coup is not None
     with unbroken(args.log):
-        part = Part(args.shoe, args.coup, seq) if chosen else None
+        part = Part(args.shoe, args.coup) if chosen else None
         receipt = write_archive(sources, args.out, part)
     signed = receipt["signed_up_to"]
     print(f"{args.out}: records {receipt['first']} to {receipt['last']} of {args.log}")

@@ -22,8 +22,8 @@ from vision.clock import DAY_MS
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event, Role, Started, TimePassed
-from vision.record.codec import canonical, event_to_json, messages_digest
-from vision.record.facts import Fact, LogBegun, Person, Recorded, Register
+from vision.record.codec import canonical, chain_hash, event_to_json, messages_digest
+from vision.record.facts import Anchored, Fact, LogBegun, Person, Recorded, Register
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.log import write_record
 from vision.storage.log_reader import read_log
@@ -343,6 +343,56 @@ def test_checkpoint_behind_a_run_that_was_killed_is_not_believed(
     alone = main(["replay", str(killed / "t.sqlite"), "--check"])
     assert alone == (0 if attack in (add_user, add_deletion) else 3)
     with pytest.raises(OutsideError, match="was changed"):
+        go_on(killed)
+
+
+TAIL = {"event": event_to_json(TimePassed(NOON + 9 * DAY_MS)), "said": None}
+GONE = {"first": 1, "last": 5, "since": 0, "until": 1, "why": "age", "keep_days": 1}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"pruned": [[1, 5, "0" * 64]]}, {"pruned": []}, {"went": GONE},
+        {"pruned": [], "went": GONE},
+        {"log": {"site": "x"}}, {"desk": {}}, {"order": None}, {"order": {}}, {"x": 1},
+        {"said": "0" * 64},
+    ],
+)  # fmt: skip
+def test_nothing_else_stands_beside_an_event_behind_the_last_signature(
+    killed: Path, more: dict[str, object]
+) -> None:
+    """What a reader that was killed cannot have left is not gone on from: it would be signed."""
+    behind(killed, {**TAIL, **more})
+    assert audit(killed) == (0 if "order" in more else 3)  # this log names nobody's key
+    with pytest.raises(OutsideError, match="was changed"):
+        go_on(killed)
+
+
+def test_record_that_is_written_in_another_way_is_not_gone_on_from(killed: Path) -> None:
+    """Spaces, escapes, a name twice: what a search of the text would not see."""
+    text = canonical({"n": 0, **TAIL})
+    with sqlite3.connect(killed / "t.sqlite") as db:
+        n, head = db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
+        body = text.replace('"n":0', f'"n":7, "n":{n + 1}')
+        db.execute("INSERT INTO log VALUES (?, ?, ?)", (n + 1, body, chain_hash(head, body)))
+    with pytest.raises(OutsideError, match="not written as a reader writes it"):
+        go_on(killed)
+
+
+def test_signature_by_another_key_behind_the_last_is_refused_and_not_published(
+    killed: Path,
+) -> None:
+    """With its message in the outbox, as if the reader had signed with a key that nobody knows."""
+    with opened(killed) as journal:
+        number, head = journal._store.head
+        log_id, clock = journal._store.hash_of(0), journal.table.clock
+        forged = Anchored(clock, log_id, number, head, "s3", "stop", "ab" * 8, "00" * 64)
+        (message,) = advance(journal.session, forged).messages
+    said = messages_digest([message_line(message)])
+    behind(killed, {"event": event_to_json(forged), "said": said})
+    assert audit(killed) == 3
+    with pytest.raises(OutsideError, match="always signed"):
         go_on(killed)
 
 

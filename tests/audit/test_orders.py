@@ -23,14 +23,22 @@ from vision.app.run_log import Destinations, header_of
 from vision.cli import main
 from vision.clock import now_ms
 from vision.commands.printing.console import NOT_PROVEN
+from vision.errors import OutsideError
 from vision.game.coup.alerts import OPEN
 from vision.mqtt.publisher import OrderRequest, Publisher
-from vision.record.codec import canonical, chain_hash, event_from_json, event_to_json
+from vision.record.codec import (
+    canonical,
+    chain_hash,
+    event_from_json,
+    event_to_json,
+    messages_digest,
+)
 from vision.record.facts import Fact, Recorded
+from vision.storage.anchors import make_keys
 from vision.storage.log import Entry, Store, write_record
 from vision.storage.log_reader import folded
 from vision.wire.commands import read_command
-from vision.wire.messages import Message
+from vision.wire.messages import Message, message_line
 from vision.wire.session import advance
 
 ANN = Credential.new("Ann")
@@ -219,6 +227,39 @@ def test_order_that_is_given_again_is_found(log: Path, capsys: pytest.CaptureFix
     assert main(["replay", str(log), "--check"]) == 0
     assert main(["audit", str(log)]) == 3
     assert "the order had been given already" in capsys.readouterr().err
+
+
+def test_order_copied_behind_the_last_signature_is_not_gone_on_from(tmp_path: Path) -> None:
+    """One of an earlier shoe, put behind the end of a run that was killed: it would be signed."""
+    users, path = tmp_path / "users.json", tmp_path / "t.sqlite"
+    make_keys(tmp_path / "key")
+    save_users(users, Users(users={"Ann": User(roles=("inspector",), key=ANN.public)}))
+    config = config_of(1, signing_key=str(tmp_path / "key"))
+    orders = config.orders.model_copy(update={"users": str(users)})
+    config = config.model_copy(update={"orders": orders})
+    to = Destinations(path, publish=False)
+    with Journal(config, to) as journal:
+        journal.start(NOON, "b1", ())
+        journal.take(list(play(2, a_shoe=1)))
+        wire = Wire(journal)
+        for again in range(2):  # given twice, each with a nonce of its own
+            wire.give("call_inspector", ANN)
+            assert wire.carry_out(journal.table.clock) == (1, 0)
+            journal.take(list(play(2, a_shoe=1, seed=again, start=journal.table.clock)))
+        wire.give("call_inspector", ANN)
+        assert wire.carry_out(journal.table.clock) == (1, 0)
+        at = journal.table.clock + 1
+    with Journal(config, to):
+        pass  # what the reader itself left is gone on from
+    record = next(content for content in contents(path) if "order" in content)
+    event = replace(event_from_json(record["event"]), at=at)
+    said = messages_digest(map(message_line, advance(folded(path), event).messages))
+    with sqlite3.connect(path) as db:
+        n, head = db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
+        copy = {"event": event_to_json(event), "said": said, "order": record["order"]}
+        write_record(db, n + 1, head, copy)
+    with pytest.raises(OutsideError, match=rf"record {n + 1}: .* given already"):
+        Journal(config, to)
 
 
 def keyed(log: Path) -> None:

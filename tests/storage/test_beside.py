@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,10 @@ from vision.record.codec import canonical, chain_hash, event_to_json
 from vision.record.facts import EvidenceKept, Medium
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
-from vision.storage.log import BESIDE, Store
+from vision.storage.log import Store
 from vision.storage.log_reader import read_log, walked
 from vision.storage.retention import CHECKPOINTS, ProvenCheckpoint, ProvenCheckpoints
+from vision.storage.sqlite import BESIDE
 from vision.wire.messages import Message, message_sum
 
 # What somebody may write into a column: too small, too large, of another row; text, nothing.
@@ -157,6 +158,71 @@ def put(log: Path, message: Message) -> None:
     with closing(sqlite3.connect(log, isolation_level=None)) as db:
         values = (*row, message_sum(message))
         db.execute("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?)", values)
+
+
+def outbox(folder: Path, *, meanwhile: Callable[[Path], None] = lambda _: None) -> list[Message]:
+    """Have the reader play a coup; return what it would send after something happened meanwhile."""
+    with opened(folder) as journal:
+        journal.link.connect = lambda *_: None  # type: ignore[method-assign]
+        journal.start(journal.table.clock + 1000, "b2", ())
+        journal.take(list(play(1, seed=9, start=journal.table.clock + 2000)))
+        meanwhile(folder / "t.sqlite")
+        return [*journal._store.pending(0, 10**6), *journal._store.retained()]
+
+
+FORGED = b'{"winner":"banco"}'
+
+
+SILENT = "CREATE TRIGGER t AFTER INSERT ON unsent BEGIN DELETE FROM unsent WHERE seq = NEW.seq; END"
+FORGES = """CREATE TRIGGER t AFTER INSERT ON message WHEN NEW.topic LIKE '%result' BEGIN
+UPDATE message SET payload = f.payload, sum = f.sum FROM forged f
+WHERE message.seq = NEW.seq AND f.seq = NEW.seq; END"""
+FORGETS = """DROP TABLE unsent; CREATE TABLE unsent (
+seq INTEGER PRIMARY KEY, k GENERATED ALWAYS AS (1) UNIQUE ON CONFLICT IGNORE)"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        SILENT,
+        FORGES,
+        FORGETS,
+        "CREATE VIEW v AS SELECT * FROM log",
+        "CREATE INDEX i ON message (retain)",
+        "ALTER TABLE unsent ADD COLUMN k GENERATED ALWAYS AS (1)",
+        "DROP INDEX checkpoint; CREATE INDEX checkpoint ON log (n) WHERE n < 0",
+    ],
+)
+def test_file_that_acts_by_itself_is_not_opened(folder: Path, statement: str) -> None:
+    """A trigger would have the reader publish a forged result, or nothing at all."""
+    log = folder / "t.sqlite"
+    with closing(sqlite3.connect(log, isolation_level=None)) as db:
+        db.execute("CREATE TABLE forged (seq, payload, sum)")
+        rows = [Message("casino/chaos/table/1/coup/result", FORGED, 1, True, n) for n in range(999)]
+        values = [(row.seq, row.payload, message_sum(row)) for row in rows]
+        db.executemany("INSERT INTO forged VALUES (?, ?, ?)", values)
+        assert outbox(Path(shutil.copytree(folder, folder.parent / "plain")))
+        db.executescript(statement)
+    with pytest.raises(OutsideError, match="is not as this program makes it"):
+        outbox(folder)
+    assert audit(folder) == 3
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_row_that_is_changed_while_it_waits_is_not_published(folder: Path, is_sent: bool) -> None:
+    """The broker is away: a result that waits, or that stands, is put in with a sum that fits."""
+
+    def change(log: Path) -> None:
+        with closing(sqlite3.connect(log, isolation_level=None)) as db:
+            if is_sent:
+                db.execute("DELETE FROM unsent")
+            query = "SELECT seq, topic FROM message WHERE topic LIKE '%coup/result' ORDER BY seq"
+            seq, topic = db.execute(query).fetchall()[-1]
+        put(log, Message(topic, FORGED, 1, True, seq))
+
+    assert outbox(Path(shutil.copytree(folder, folder.parent / "plain")))
+    with pytest.raises(OutsideError, match="is not what was written"):
+        outbox(folder, meanwhile=change)
 
 
 def test_what_is_given_out_again_is_what_records_prove(folder: Path) -> None:

@@ -492,7 +492,9 @@ def chain(count: int = 4) -> list[Record]:
     records: list[Record] = []
     for number in range(count):
         previous = records[-1].hash if records else GENESIS
-        content = {"log": {"site": "x", "rules": "r"}} if number == 0 else {"event": number}
+        content = (
+            {"log": {"site": "x", "rules": "r"}} if number == 0 else {"event": 1, "said": None}
+        )
         records.append(seal(number, previous, content))
     return records
 

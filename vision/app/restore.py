@@ -29,14 +29,17 @@ from vision.storage.log_reader import (
     WHOLE,
     Rows,
     checkpoints,
+    named,
     new_fold,
+    orders,
     read_log,
     read_table,
     unsent_messages,
 )
 from vision.wire.session import TableSession
 
-ALWAYS_SIGNED = (Started.__name__, Stopped.__name__)  # in the transaction in which they are written
+# In the transaction in which they are written; a signature by another is none.
+ALWAYS_SIGNED = (Started.__name__, Stopped.__name__, Anchored.__name__)
 # Records after which a checkpoint is due where no shoe is changed: about a thousand coups, which a
 # restart folds in seconds (0.1 ms each). More makes restarts slow, fewer makes the log longer.
 CHECKPOINT_EVERY = 20_000
@@ -126,18 +129,27 @@ def _folded_from(
     fold = new_fold(header)
     covered = NEWEST if signed is None else signed.number + 1  # its own record included
     number = 0
+    late: list[tuple[int, Any]] = []  # the orders that no signature covers
     for record, content in verified(read_table(path, begin.number), begin.number, begin.before):
         if record.number > last:
             break
         number = record.number
         if number > covered:
             with of_record(number):
+                if record.body != canonical(content):
+                    raise BrokenChainError(number, "is not written as a reader writes it")
                 _check_unsigned(fold.session, content)
+                late += [(number, content["order"]["fields"])] if "order" in content else []
         step = fold.take(content)
         if rows is not None:
             rows.take(content, fold.session, step.messages if step else ())
     if rows is not None:
         rows.end(fold.session)
+    given = {named(fields) for fields in orders(path, 0, covered)} if late else set()
+    for number_of_order, fields in late:
+        if named(fields) in given:
+            raise BrokenChainError(number_of_order, "holds an order that had been given already")
+        given.add(named(fields))
     return fold.session, number
 
 

@@ -245,6 +245,7 @@ class Auditor:
         key = next((key for key in self._trust.keys if fingerprint(key) == anchor.key), None)
         if key is None:
             found.unproved[anchor.key] = found.unproved.get(anchor.key, 0) + 1
+            found.unsigned = found.unsigned or number
             return
         if not is_signed(anchor, found.site, found.table, key):
             raise OutsideError(

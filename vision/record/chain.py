@@ -32,6 +32,11 @@ class BrokenChainError(Exception):
         self.why = why
 
 
+# What records hold beside their number, behind the header: no reader writes anything else.
+SHAPES = frozenset(
+    frozenset(("n", *names.split()))
+    for names in ("desk", "pruned", "pruned went", "event said", "event said order")
+)
 # What a value of a foreign kind, size or depth makes Python raise, wherever it is used.
 ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -94,6 +99,8 @@ def _content_of(record: Record) -> dict[str, Any]:
         raise BrokenChainError(record.number, "its body is not a JSON object")
     if content.get("n") != record.number:
         raise BrokenChainError(record.number, f"calls itself record {content.get('n')}")
+    if record.number and frozenset(content) not in SHAPES:
+        raise BrokenChainError(record.number, f"holds {', '.join(content)}, as no record does")
     header = content.get("log")
     version = header.get("version", LOG_VERSION) if isinstance(header, dict) else LOG_VERSION
     if version != LOG_VERSION:

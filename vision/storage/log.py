@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -31,7 +31,6 @@ from vision.record.chain import LOG_VERSION, BrokenChainError, header_of, identi
 from vision.record.codec import GENESIS, Record, event_to_json, messages_digest, seal
 from vision.storage.retention import (
     CHECKPOINTS,
-    IS_CHECKPOINT,
     LogLimits,
     ProvenCheckpoints,
     Vouches,
@@ -44,6 +43,7 @@ from vision.storage.sqlite import (
     BUSY_MS,
     CLOSED,
     OPEN,
+    TABLES,
     TORN_WORDS,
     Closing,
     explained,
@@ -58,18 +58,8 @@ log = logging.getLogger(__name__)
 
 MESSAGES_AT_ONCE = 50_000  # pruned at a time, so that a long log does not hold up the table
 
-BESIDE = ("message", "unsent", "standing")
-TABLES = f"""
-CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS stub ON log (n) WHERE body = '';
-CREATE INDEX IF NOT EXISTS checkpoint ON log (n) WHERE {IS_CHECKPOINT};
-CREATE TABLE IF NOT EXISTS message (
-    seq INTEGER PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL,
-    qos INTEGER NOT NULL, retain INTEGER NOT NULL, sum BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS unsent (seq INTEGER PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS standing (topic TEXT PRIMARY KEY, seq INTEGER NOT NULL);
-"""
 NEWEST = f"{CHECKPOINTS} ORDER BY n DESC LIMIT 1"
+SUMS = "SELECT b.{}, m.sum FROM message m JOIN {} b USING (seq)"
 MESSAGES = "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m"
 STANDING = (
     "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m "
@@ -122,7 +112,7 @@ class Database:
         OutsideError when something is in the way, or the file is not one of ours.
         """
         self.path = path
-        self._mutex = threading.Lock()
+        self.mutex = threading.RLock()
         with ExitStack() as opened, explained("open", path):
             self._lock = opened.enter_context(lock(path))
             if state_of(path) is Closing.TORN:
@@ -147,7 +137,7 @@ class Database:
 
     def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
         """Return all rows of a query; OutsideError when the disk refuses."""
-        with self._mutex, explained("read", self.path):
+        with self.mutex, explained("read", self.path):
             return self._connection.execute(query, values).fetchall()
 
     def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
@@ -158,7 +148,7 @@ class Database:
     @contextmanager
     def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
         """Do all of the block or, after an OutsideError, nothing of it."""
-        with self._mutex:
+        with self.mutex:
             try:
                 self._connection.execute(f"PRAGMA synchronous={synchronous}")
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -172,7 +162,7 @@ class Database:
 
     def close(self) -> None:
         """Fold the write-ahead file into the file and release it; a second call does nothing."""
-        with self._mutex, explained("close", self.path):
+        with self.mutex, explained("close", self.path):
             with suppress(sqlite3.ProgrammingError):  # closed already
                 self._connection.execute(f"PRAGMA user_version={CLOSED}")
             self._connection.close()
@@ -198,6 +188,10 @@ class Store:
         try:
             self._number, self._head = self._begin(header)
             self._marked = int(self.database.first(NEWEST) or 1)
+            # The sum of each message that is to be sent, by number, and of each that stands, by
+            # topic, as this run made or found it: what is put into the rows since is not sent.
+            self._unsent = dict(self.database.read(SUMS.format("seq", "unsent")))
+            self._standing = dict(self.database.read(SUMS.format("topic", "standing")))
         except BaseException:
             self.database.close()
             raise
@@ -213,7 +207,7 @@ class Store:
         if self._damage:
             raise OutsideError(self._damage)
         number, head, marked = self._number, self._head, self._marked
-        with self.database.transaction() as db:
+        with self._writing(entries) as db:
             for entry in entries:
                 number, head = self._write_entry(db, number, head, entry)
                 marked = marked if entry.checkpoint is None else number
@@ -253,13 +247,12 @@ class Store:
 
     def pending(self, after: int, limit: int) -> list[Message]:
         """Return at most `limit` unacknowledged messages with `seq` above `after`, in order."""
-        return self._messages(
-            f"{MESSAGES} JOIN unsent USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
-        )
+        query = f"{MESSAGES} JOIN unsent USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?"
+        return self._messages(query, (after, limit), lambda each: self._unsent.get(each.seq))
 
     def retained(self) -> list[Message]:
         """Return the latest retained message of every topic, those still unsent left out."""
-        return self._messages(STANDING)
+        return self._messages(STANDING, (), lambda each: self._standing.get(each.topic))
 
     def count_messages(self, first: int, last: int) -> int:
         """Return how many of the messages from `seq` first to last are kept."""
@@ -275,8 +268,11 @@ class Store:
 
         Losing this in a power cut only repeats them, so it does not wait for the disk.
         """
+        rows = [(seq,) for seq in seqs]
         with self.database.transaction(synchronous="NORMAL") as db:
-            db.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
+            db.executemany("DELETE FROM unsent WHERE seq = ?", rows)
+        for (seq,) in rows:
+            self._unsent.pop(seq, None)
 
     def prune(
         self, limits: LogLimits, now: int, marked: Sequence[int] = (), seal: Seal | None = None
@@ -288,7 +284,8 @@ class Store:
         where what would decide is not proven: then nothing goes.
         """
         number, head = self._number, self._head
-        with self.database.transaction() as db:
+        signed: list[Entry] = []
+        with self._writing(signed) as db:
             marks = ProvenCheckpoints(db, None if seal is None else seal.vouches)
             before = marks.last_before(round(now - limits.messages_days * DAY_MS)).seq
             segment = next_to_go(db, marks, limits, now, marked)
@@ -298,10 +295,23 @@ class Store:
                 remove(db, segment)
                 head = write_record(db, number := number + 1, head, gaps)
                 if seal is not None:
-                    number, head = self._write_entry(db, number, head, seal.sign(number, head))
+                    signed.append(seal.sign(number, head))
+                    number, head = self._write_entry(db, number, head, signed[0])
             db.execute(PRUNE_MESSAGES, (before, MESSAGES_AT_ONCE))
         self._number, self._head = number, head
         return segment is not None
+
+    @contextmanager
+    def _writing(self, entries: Sequence[Entry]) -> Iterator[sqlite3.Connection]:
+        """Write these steps in one transaction; nobody reads a message before its sum is known."""
+        with self.database.mutex:
+            with self.database.transaction() as db:
+                yield db
+            for message in chain.from_iterable(entry.messages for entry in entries):
+                if self._has_outbox:
+                    self._unsent[message.seq] = message_sum(message)
+                if message.retain:
+                    self._standing[message.topic] = message_sum(message)
 
     def _write_entry(
         self, db: sqlite3.Connection, number: int, head: str, entry: Entry
@@ -347,10 +357,21 @@ class Store:
         number, head = self.database.read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")[0]
         return number, head
 
-    def _messages(self, query: str, values: tuple[int, ...] = ()) -> list[Message]:
-        rows = self.database.read(query, values)
+    def _messages(
+        self,
+        query: str,
+        values: tuple[int, ...] = (),
+        made: Callable[[Message], bytes | None] = message_sum,
+    ) -> list[Message]:
+        """Return the messages that a query finds; OutsideError where one has not the sum `made`."""
+        path = self.database.path
         try:
-            return messages_from(rows, self.database.path)
+            with self.database.mutex:
+                found = messages_from(self.database.read(query, values), path)
+                for message in found:
+                    if made(message) != message_sum(message):
+                        raise damaged(message.seq, path)
+                return found
         except OutsideError as error:
             self._damage = str(error)
             raise
@@ -416,10 +437,15 @@ def messages_from(rows: Iterable[Sequence[Any]], path: Path) -> list[Message]:
         except UnicodeError:
             is_whole = False
         if not is_whole:
-            raise OutsideError(
-                f"the log {path} is damaged: message {seq} is not what was written; nothing more "
-                "is said from it. Keep a copy, test the disk, run shoe-reader audit on it, and "
-                "restore a backup or continue from it with shoe-reader log begin"
-            )
+            raise damaged(seq, path)
         found.append(message)
     return found
+
+
+def damaged(seq: int, path: Path) -> OutsideError:
+    """Return the error that the row of a message is not as written, with the cure."""
+    return OutsideError(
+        f"the log {path} is damaged: message {seq} is not what was written; nothing more is said "
+        "from it. Keep a copy, test the disk, run shoe-reader audit on it, and restore a backup or "
+        "continue from it with shoe-reader log begin"
+    )

@@ -26,7 +26,7 @@ from vision.record.chain import (
     record_from_line,
     verified,
 )
-from vision.record.codec import GENESIS, Record, event_from_json, messages_digest
+from vision.record.codec import GENESIS, Record, event_from_json
 from vision.record.facts import Anchored, Nonce
 from vision.storage.log import MESSAGES, messages_from
 from vision.storage.retention import CHECKPOINTS, Vouches, newest_pruning, signs
@@ -113,34 +113,47 @@ def _rows(path: Path, query: str, values: Sequence[int] | Mapping[str, int] = ()
         return db.execute(query, values).fetchall()
 
 
-def contents(path: Path, first: int) -> Iterator[dict[str, Any]]:
-    """Yield what the records of a table's log from that number on hold, as it stands.
+def contents(
+    path: Path, first: int, last: int = NEWEST, text: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Yield what the records of a table's log from one number to another hold, as it stands.
 
-    Those that hold no JSON object are passed over.
+    Those that hold no JSON object, or not that `text`, are passed over.
     """
-    for record in read_table(path, first):
-        with suppress(*ODD):
-            content = json.loads(record.body or "{}")
-            if isinstance(content, dict):
-                yield content
+    query = "SELECT body FROM log NOT INDEXED WHERE n BETWEEN ? AND ? AND instr(body, ?) ORDER BY n"
+    with reading(path) as db:
+        for (body,) in db.execute(query, (first, last, text)):
+            with suppress(*ODD):
+                content = json.loads(body or "{}")
+                if isinstance(content, dict):
+                    yield content
 
 
 def recent_orders(path: Path) -> list[dict[str, Any]]:
-    """Return the signed fields of the orders among the last RECENT records, oldest first.
+    """Return what `orders` does of the last RECENT records."""
+    ((last,),) = _rows(path, "SELECT max(n) FROM log")
+    return orders(path, last - RECENT)
+
+
+def orders(path: Path, first: int, last: int = NEWEST) -> list[dict[str, Any]]:
+    """Return the signed fields of the orders from one record to another, oldest first.
 
     Of those that another log took over, the key, the nonce and the time. Nobody has verified the
     records before the last checkpoint: what is no order there is passed over.
     """
     found: list[Any] = []
-    ((last,),) = _rows(path, "SELECT max(n) FROM log")
-    for content in contents(path, max(0, last - RECENT)):
+    for content in contents(path, first, last, '"nonce":'):
         event, order = content.get("event"), content.get("order")
         nonces = event.get("nonces") if isinstance(event, dict) else ()
         found += nonces if isinstance(nonces, list) else ()
         found += [order.get("fields")] if isinstance(order, dict) else ()
-    named = (fields for fields in found if isinstance(fields, dict))
-    # What an order is known again by.
-    return [f for f in named if all(isinstance(f.get(name), str) for name in Nonce._fields)]
+    signed = (fields for fields in found if isinstance(fields, dict))
+    return [each for each in signed if all(isinstance(part, str) for part in named(each))]
+
+
+def named(fields: Mapping[str, Any]) -> Nonce:
+    """Return what an order is known again by."""
+    return Nonce(*(fields.get(part, None) for part in Nonce._fields))
 
 
 def unsent_messages(path: Path) -> list[int]:
@@ -297,10 +310,6 @@ class Walk:
             self._is_adrift = "desk" not in content
         if not self._is_adrift:
             step = self._fold.take(content)
-        if step is not None:
-            lines = [message_line(message) for message in step.messages]
-            if content.get("said") != (messages_digest(lines) if lines else None):
-                raise BrokenChainError(record.number, "gives other messages than it says")
         self._session = None if self._is_adrift else self._fold.session
         taken = Taken(record, content, before, self._session, step)
         if self.rows is not None and taken.after is not None:

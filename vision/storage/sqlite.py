@@ -8,11 +8,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import IO
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import PRIVATE, replacing
+from vision.storage.retention import IS_CHECKPOINT
 
 
 class Closing(Enum):
@@ -43,6 +45,20 @@ TORN_WORDS = (
     "may be missing. Copy a log as deploy/record.md says (sqlite3 .backup); if another program "
     "opened this one, its end is in the file"
 )
+BESIDE = ("message", "unsent", "standing")  # the tables of a log beside its records
+TABLES = f"""
+CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS stub ON log (n) WHERE body = '';
+CREATE INDEX IF NOT EXISTS checkpoint ON log (n) WHERE {IS_CHECKPOINT};
+CREATE TABLE IF NOT EXISTS message (
+    seq INTEGER PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL,
+    qos INTEGER NOT NULL, retain INTEGER NOT NULL, sum BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS unsent (seq INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS standing (topic TEXT PRIMARY KEY, seq INTEGER NOT NULL);
+"""
+# All that decides what a statement about those tables does.
+SCHEMA = """SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')
+OR tbl_name COLLATE NOCASE IN ('log', 'message', 'unsent', 'standing')"""
 APPLICATION_ID = 0x53686F65  # "Shoe", written in the header of the file
 BUSY_MS = 2000  # a backup or a shell may hold the file for moments; longer would delay the table
 
@@ -126,11 +142,28 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
-    """Raise OutsideError when the file is some other program's database."""
+    """Raise OutsideError when the file is some other program's database, or was made to act.
+
+    A trigger, a view or an index more changes what this program writes and finds, as it does so.
+    """
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise OutsideError(
             f"{path} is an SQLite file but not a log of Shoe Reader; give another path"
         )
+    foreign = sorted(name for _, name, _ in {*db.execute(SCHEMA)} - own_schema())
+    if foreign:
+        raise OutsideError(
+            f"the log {path} was changed: {', '.join(foreign)} in it is not as this program makes "
+            "it; keep the file as evidence, and put a backup back (shoe-reader log restore)"
+        )
+
+
+@cache
+def own_schema() -> frozenset[tuple[str, str, str | None]]:
+    """Return what an empty log has: kind, name and definition of each table and index."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(TABLES)
+        return frozenset(db.execute(SCHEMA))
 
 
 def copy_log(log: Path, out: Path) -> None:

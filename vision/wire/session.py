@@ -26,6 +26,7 @@ from vision.record.chain import BrokenChainError, of_record
 from vision.record.codec import (
     canonical,
     event_from_json,
+    messages_digest,
     record_from_json,
     record_to_json,
     rules_hash,
@@ -46,6 +47,7 @@ from vision.wire.messages import (
     begun_messages,
     cleared_messages,
     evidence_topic,
+    message_line,
     message_sum,
     messages_of,
     proof_messages,
@@ -357,6 +359,9 @@ class LogFold:
         if event is not None:
             step = advance(self.session, event)
             self.session = step.session
+            lines = [message_line(message) for message in step.messages]
+            if content["said"] != (messages_digest(lines) if lines else None):
+                raise BrokenChainError(number, "gives other messages than it says")
         self._ended = isinstance(event, Anchored) and event.why == END
         self._last = number
         return step

@@ -15,6 +15,7 @@ from vision.sight.detection.mouth import (
     KnownColours,
     MouthSight,
     changed_cells,
+    slots_beside,
 )
 from vision.sight.geometry.plane import Homography, TableView
 
@@ -113,6 +114,16 @@ def test_card_in_a_slot_beside_the_shoe_is_not_at_its_mouth(x: int, shows: bool)
     meter.values(laid, 600)
     rest, now = given[-1][:3], given[-1][6:]
     assert bool(np.abs(now - rest).max() > 0.1) is shows
+
+
+@pytest.mark.parametrize(("x", "found"), [(60, 1), (125, 1), (155, 0)])
+def test_slot_that_reaches_into_the_patch_is_beside_the_mouth(x: int, found: int) -> None:
+    """A fifth of it is enough; the patch ends 150 mm from the middle of the mouth."""
+    corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
+    mouth = np.array([[0, 60], [20, 60], [20, 140], [0, 140]], np.float32)
+    slot = np.array([[x, 50], [x + 75, 50], [x + 75, 150], [x, 150]], np.float32)
+    view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
+    assert slots_beside(view) == [Slot.PUNTO_1] * found
 
 
 def test_mouth_in_another_light_is_at_rest() -> None:

@@ -106,6 +106,20 @@ def test_card_that_lies_before_the_shoe_is_at_rest(shift: float, *, lies: bool) 
     assert bool(found[Lip.STAYS] == found[Lip.WHOLLY]) is lies
 
 
+@pytest.mark.parametrize(("shift", "beside", "rests"),
+                         [(0.0, True, True), (0.0, False, False), (0.02, True, False)],
+                         ids=["held in the slot", "no slot there", "drawn"])  # fmt: skip
+def test_card_held_in_a_slot_beside_the_mouth_is_none_at_the_mouth(
+    shift: float, *, beside: bool, rests: bool
+) -> None:
+    """Where a slot reaches into the picture, what stays may be its card; what moves is not."""
+    lip = LipEvidence(_table())
+    lip.take(REST, 0, beside=beside)
+    for at in range(50, 501, 50):
+        found = lip.take(_wholly(0.9 + shift * at / 10), at, beside=beside)
+    assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is rests
+
+
 def test_edge_that_is_hardly_seen_says_little_of_its_way() -> None:
     """The way of an edge counts as far as the network sees a card partly out."""
     told = []
@@ -139,6 +153,18 @@ def test_face_in_the_mouth_is_unlike_the_backs_before_it(backs: float, noticed: 
         found += [watch.look(waiting, next(times), waits=1.0) for _ in range(20)]
         found += [watch.look(np.array(_wholly(1.2)), next(times), waits=0.0) for _ in range(5)]
     assert sum(found) == noticed
+
+
+def test_arm_before_the_shoe_is_no_face_in_its_mouth() -> None:
+    """What looks like a card that is out, without a hand, exposes none that waits."""
+    watch = ExposureWatch(50.0)
+    back = np.array([0, 6, 0, 0.3, 0, -5, -9, -9, -6, -6, np.nan], np.float32)
+    arm = np.array([0, 0, 2, 0.8, 0, 3, 1, -9, -0.1, -6, np.nan], np.float32)
+    times = iter(range(0, 100_000, 50))
+    for _ in range(4):
+        assert not any(watch.look(back, next(times), waits=1.0) for _ in range(20))
+        watch.look(np.array(_wholly(1.2)), next(times), waits=0.0)
+    assert not any(watch.look(arm, next(times), waits=1.0) for _ in range(40))
 
 
 def _resting(*, cut: bool) -> NDArray[np.float32]:

@@ -20,6 +20,7 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Drawn, Look
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.mouth import slots_beside
 from vision.sight.following.cards import (
     ASIDE,
     BACK,
@@ -136,6 +137,7 @@ class Follower:
         self._aside = AsideEvidence()
         self.observations: tuple[Look, ...] = ()
         self._shown: tuple[PlaceLook, ...] = ()
+        self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
         self._at: int | None = None
         self._missed = False  # nothing was seen for a time since the last picture
@@ -220,7 +222,9 @@ class Follower:
         still_at = 0 if self._missed else still_at
         self._at, self._missed, self.observations = at, False, ()
         shown = None if sight is None else self._look(at, sight)
-        lip = self._lip.take(mouth, at)
+        near = [self._shown[slot] for slot in self._beside] if self._shown else []
+        beside = any(look.box or look.covered for look in near)
+        lip = self._lip.take(mouth, at, beside=beside)
         hands = (1.0, 1.0) if gap else self._lip.hands
         if not self.decoder.step(at, lip, shown, hands=hands, still_at=still_at):
             return []

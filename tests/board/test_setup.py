@@ -18,7 +18,6 @@ from tests.setup.calibration.laid import good, measuring
 from vision.board.desk.setup import DRAWN, Job
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
-from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import load
 from vision.errors import OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -61,7 +60,7 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
             Boards(
                 [served],
                 address_of(served),
-                {"7": TableEditor(served, file, live_drawing, measuring())},
+                {"7": TableEditor(served, file, measuring())},
             ) as boards,
             httpx.Client(base_url=boards.server.url, timeout=300) as client,
         ):

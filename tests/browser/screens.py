@@ -33,7 +33,7 @@ from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
 from vision.commands import reports_of
-from vision.commands.printing.drawn_film import live_drawing, live_measuring
+from vision.commands.printing.drawn_film import live_measuring
 from vision.config.table import load
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Writer
@@ -76,7 +76,7 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
             )
             for name in ("1", "2")
         ]
-        editors = {"1": TableEditor(configs[0], table, live_drawing, live_measuring())}
+        editors = {"1": TableEditor(configs[0], table, live_measuring())}
         boards = closing.enter_context(
             Boards(configs, address_of(configs[0]), editors, reports_of(archive))
         )

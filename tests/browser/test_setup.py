@@ -23,7 +23,6 @@ from tests.browser.voice import EXAMPLE, table_config
 from tests.setup.calibration.laid import good, measuring
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
-from vision.commands.printing.drawn_film import live_drawing
 from vision.config.editor import TableFile
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -68,7 +67,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterato
         with Boards(
             [served],
             address_of(served),
-            {"7": TableEditor(served, file, live_drawing, measuring())},
+            {"7": TableEditor(served, file, measuring())},
         ) as boards:
             context = chromium.new_context(viewport={"width": 1600, "height": 900})
             page = context.new_page()
@@ -150,14 +149,15 @@ def test_area_that_was_dragged_is_taken_back(screen: Screen, workshop: Workshop)
     assert workshop.file.read_text("utf-8") == text
 
 
-def test_what_the_reader_sees_is_shown_live(screen: Screen) -> None:
-    """One press shows the table as the reader sees it; its areas are not dragged there."""
+def test_what_the_reader_sees_is_shown_while_it_reads(screen: Screen) -> None:
+    """Before and after there is the live picture: nothing else looks at the table."""
     page = screen.page
-    page.click("#drawn")
-    page.wait_for_function("() => document.getElementById('picture').naturalWidth === 960")
-    screen.says("seen", "Live, with what the reader makes of it")
+    assert page.is_disabled("#drawn")
+    page.click("[data-job=run]")
+    page.wait_for_selector("#drawn[aria-pressed=true]:enabled")
     assert not page.is_visible("#places")
-    page.click("#live")
+    page.wait_for_selector("#live[aria-pressed=true]", timeout=60_000)
+    assert page.is_disabled("#drawn")
     page.wait_for_function("() => document.getElementById('picture').naturalWidth === 1920")
     assert page.is_visible("#places")
 

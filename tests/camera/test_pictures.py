@@ -16,7 +16,7 @@ from vision import pictures
 from vision.app.pipeline import layout_of
 from vision.board.desk.table_editor import TableEditor
 from vision.camera.source import open_source
-from vision.commands.printing.drawn_film import live_drawing, live_measuring
+from vision.commands.printing.drawn_film import live_measuring
 from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_self_test
@@ -90,7 +90,7 @@ def on_page(path: Path) -> object:
     table = path.parent / "table.toml"
     text = EXAMPLE.read_text("utf-8")
     table.write_text(text.replace("[view]", f'[view]\nlayout = "{path}"', 1), encoding="utf-8")
-    return TableEditor(load(table), table, live_drawing, live_measuring()).stored()
+    return TableEditor(load(table), table, live_measuring()).stored()
 
 
 def as_self_test(path: Path) -> object:

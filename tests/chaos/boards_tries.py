@@ -22,7 +22,7 @@ from tests.table_log import overdraw
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.board.rights import MAY_ORDER
-from vision.commands.printing.drawn_film import live_drawing, live_measuring
+from vision.commands.printing.drawn_film import live_measuring
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 # The routes that are for everybody; they tell what lies open on the table, and the pages' files.
@@ -79,7 +79,7 @@ def run() -> Done:
             Boards(
                 [config],
                 address_of(config),
-                {"7": TableEditor(config, file, live_drawing, live_measuring())},
+                {"7": TableEditor(config, file, live_measuring())},
             )
         )
         wait_for(lambda: boards.feed.connected)

@@ -19,7 +19,7 @@ from vision.board.host.boards import Boards, address_of, serve_boards
 from vision.board.login.passwords import make_people
 from vision.camera.source import first_frame, is_live
 from vision.commands import reports_of
-from vision.commands.printing.drawn_film import live_drawing, live_measuring
+from vision.commands.printing.drawn_film import live_measuring
 from vision.config.editor import TableFile
 from vision.config.table import BrokerSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     first, *_ = tables = list(configs.values())
     address = address_of(first, host=args.http_host, port=port)
     editors = {
-        config.table: TableEditor(config, path, live_drawing, live_measuring())
+        config.table: TableEditor(config, path, live_measuring())
         for path, config in configs.items()
     }
     with Boards(tables, address, editors, reports_of(first.archive)) as boards:
@@ -106,7 +106,7 @@ def setup(args: argparse.Namespace) -> None:
         people.mkdir(mode=0o700, exist_ok=True)
         password = make_people(people, ("engineer",))
     config = load(args.table, unmeasured=True)
-    editor = TableEditor(config, args.table, live_drawing, live_measuring())
+    editor = TableEditor(config, args.table, live_measuring())
     cure = f"yours, or: shoe-reader users password engineer --file {config.orders.users}"
     with ExitStack() as opened:
         boards = serve_boards(config, editor, opened, port=args.http_port)

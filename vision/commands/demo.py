@@ -31,7 +31,7 @@ from vision.board.login.passwords import make_people
 from vision.camera.decoding import Outage, Shot
 from vision.commands import reports_of
 from vision.commands.printing.console import Console
-from vision.commands.printing.drawn_film import live_drawing, live_measuring
+from vision.commands.printing.drawn_film import live_measuring
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.outputs import AlertChanged, AlertState
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
         broker = _broker(config, opened)
         config = with_broker(config, broker.port)
         config, no_reports = _with_archive(config, folder, opened)
-        editor = TableEditor(config, file, live_drawing, live_measuring())
+        editor = TableEditor(config, file, live_measuring())
         reports = reports_of(config.archive)
         url = serve_boards(config, editor, opened, reports).server.url
         _greet(config, url, password, no_reports)

@@ -109,11 +109,10 @@ class SetupPages:
         if kind not in ("live", "drawn", "kept", "whole"):
             raise RefusalError(404, "there are the pictures `live`, `drawn`, `kept` and `whole`")
         self._viewings.note(session, table, f"picture {kind}")
-        job = self._jobs[table]
-        if kind == "drawn" and job.running:
-            found = job.picture()
+        if kind == "drawn":
+            found = self._jobs[table].picture()
         else:
-            found = editor.stored() if kind == "kept" else editor.picture(kind)
+            found = editor.stored() if kind == "kept" else editor.picture(whole=kind == "whole")
         return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:

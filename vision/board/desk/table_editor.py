@@ -24,7 +24,7 @@ from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import jpeg, open_picture
 from vision.secrets import masked, shown
-from vision.sight.geometry.plane import Frame, Image, Points, TableView, covered
+from vision.sight.geometry.plane import Image, Points, TableView, covered
 from vision.sight.quality.table_fit import Drift
 from vision.sight.quality.view import gauges
 
@@ -38,10 +38,6 @@ PICTURE_S = 6.0
 # JPEG quality of a picture: edges stay clear enough to drag areas to them.
 QUALITY = 80
 
-# Gives what draws on the frames of a table, in order of time, what a reader makes of them.
-Draw = Callable[[TableConfig], Callable[[Frame], Image]]
-
-
 # Measures a table by the cards in a picture, given places without a card, and their size if known;
 # what it gives is a `vision.setup.calibration.cards.LaidCards`.
 Measure = Callable[[Image, Collection[str], str | None], Any]
@@ -50,21 +46,21 @@ Measure = Callable[[Image, Collection[str], str | None], Any]
 class TableEditor:
     """One table file and its camera."""
 
-    def __init__(self, config: TableConfig, path: Path, draw: Draw, measure: Measure) -> None:
+    def __init__(self, config: TableConfig, path: Path, measure: Measure) -> None:
         self._path = path
         self.file = str(path)
-        self.viewfinder = Viewfinder(config.camera, lambda: draw(load(path)))
+        self.viewfinder = Viewfinder(config.camera)
         self._measure = measure
         # The last picture that was measured, and what it gave.
         self._last: tuple[Image, Any] | None = None
 
-    def picture(self, kind: str) -> bytes:
-        """Return what the camera sees now, JPEG; OutsideError without an answer.
+    def picture(self, *, whole: bool) -> bytes:
+        """Return what the camera sees now, the `whole` of it or the layout alone, JPEG.
 
-        `live` shows the layout alone, `drawn` what the reader makes of it, `whole` all.
+        OutsideError without an answer.
         """
-        image = self.viewfinder.image(drawn=kind == "drawn")
-        return jpeg(self._covered(image) if kind == "live" else image, QUALITY)
+        image = self.viewfinder.image()
+        return jpeg(image if whole else self._covered(image), QUALITY)
 
     def gauges(self) -> list[dict[str, Any]]:
         """Return light, focus and size of a card in the newest picture; OutsideError likewise."""
@@ -218,20 +214,16 @@ def _rounded(points: Points) -> list[list[float]]:
 
 
 class Viewfinder:
-    """The newest picture of a table's camera, plain or drawn on; safe to use from several threads.
+    """The newest picture of a table's camera; safe to use from several threads.
 
-    The camera is opened when a picture is asked for, and closed soon after the last question. Only
-    while drawn ones are asked for, pictures are drawn on by what `drawing` makes.
+    The camera is opened when a picture is asked for, and closed soon after the last question.
     """
 
-    def __init__(
-        self, camera: CameraSection, drawing: Callable[[], Callable[[Frame], Image]]
-    ) -> None:
-        self._camera, self._drawing = camera, drawing
+    def __init__(self, camera: CameraSection) -> None:
+        self._camera = camera
         self._news = threading.Condition()
-        # By whether they are drawn on: the newest picture and when it came; when it was asked for.
-        self._taken: dict[bool, tuple[Image, float]] = {}
-        self._asked_s = {False: -math.inf, True: -math.inf}
+        self._taken: tuple[Image | None, float] = None, -math.inf  # with when it came
+        self._asked_s = -math.inf
         self._complaint = ""
         self._thread: threading.Thread | None = None
 
@@ -239,20 +231,20 @@ class Viewfinder:
         """Close the camera, for a command that opens it, and wait until it is closed."""
         thread = self._thread
         with self._news:
-            self._asked_s = dict.fromkeys(self._asked_s, -math.inf)
+            self._asked_s = -math.inf
         if thread is not None:
             thread.join(PICTURE_S)
 
-    def image(self, *, drawn: bool = False) -> Image:
+    def image(self) -> Image:
         """Return the newest picture; OutsideError where none comes in time."""
         with self._news:
-            self._asked_s[drawn] = time.monotonic()
+            self._asked_s = time.monotonic()
             if self._thread is None:
                 self._complaint = ""
                 self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
                 self._thread.start()
-            self._news.wait_for(lambda: self._new(drawn) is not None or self._complaint, PICTURE_S)
-            image = self._new(drawn)
+            self._news.wait_for(lambda: self._new() is not None or self._complaint, PICTURE_S)
+            image = self._new()
             complaint = self._complaint or "no picture comes"
         if image is None:
             raise OutsideError(
@@ -261,36 +253,31 @@ class Viewfinder:
             )
         return image
 
-    def _new(self, drawn: bool) -> Image | None:  # noqa: FBT001  # a key of `_taken`
-        image, taken_s = self._taken.get(drawn, (None, -math.inf))
+    def _new(self) -> Image | None:
+        image, taken_s = self._taken
         return image if time.monotonic() - taken_s < NEW_S else None
 
     def _look(self) -> None:
         """Take pictures until nobody has asked for one for a while."""
-        complaint, draw = "", None
+        complaint = ""
         try:
             for seen in open_source(self._camera):
-                late_s = time.monotonic() - OPEN_AFTER_S
-                wanted = [drawn for drawn, asked_s in self._asked_s.items() if asked_s >= late_s]
-                if not wanted:
+                if self._asked_s < time.monotonic() - OPEN_AFTER_S:
                     break
                 if isinstance(seen, Shot):
-                    pictures = {False: seen.frame.image}
-                    if True in wanted:
-                        draw = draw or self._drawing()
-                        pictures[True] = draw(seen.frame)
-                    self._tell("", pictures)
+                    self._pass_on("", seen.frame.image)
                 else:
-                    self._tell(seen.reason, {})
+                    self._pass_on(seen.reason)
         except ShoeReaderError as error:
             complaint = masked(str(error))
         with self._news:
             self._thread = None
-            self._tell(complaint, {})
+            self._pass_on(complaint)
 
-    def _tell(self, complaint: str, pictures: Mapping[bool, Image]) -> None:
-        """Let those that wait have pictures, or the reason why none comes."""
+    def _pass_on(self, complaint: str, image: Image | None = None) -> None:
+        """Let those that wait have a picture, or the reason why none comes."""
         with self._news:
             self._complaint = complaint
-            self._taken |= {drawn: (one, time.monotonic()) for drawn, one in pictures.items()}
+            if image is not None:
+                self._taken = image, time.monotonic()
             self._news.notify_all()

@@ -38,7 +38,7 @@ function say(id, text, bad = false) {
 
 async function look() {
   // A camera on a cable serves one program at a time; the reader draws what it sees.
-  if (job.running && kind !== "kept" && !(kind === "drawn" && job.name === "run")) {
+  if (job.running && kind === "live") {
     say("seen", word("setup.camera_busy"));
     return setTimeout(look, LIVE_MS);
   }
@@ -93,7 +93,6 @@ async function load() {
   if (why) return say("said", why, true);
   places = new Places($("places"), body, changed);
   setText("how", word(places.measured ? "setup.measured" : "setup.measure"));
-  $("drawn").disabled = !places.measured;
   changed();
   if (moved) places.propose({}, body.proposed);
   guide();
@@ -204,6 +203,8 @@ async function run(name) {
 
 function showJob(now) {
   job = now;
+  $("drawn").disabled = !(job.running && job.name === "run");
+  if (kind === "drawn" && $("drawn").disabled) choose("live");
   for (const button of document.querySelectorAll("[data-job]")) button.disabled = job.running !== (button.dataset.job === "stop");
   if (!(job.name in OUT)) return guide();
   const seen = job.lines.findLast((line) => line.startsWith("seen "));

@@ -1,4 +1,4 @@
-"""What sight makes of pictures: drawn on the film of `run --draw` and, live, for the set-up page.
+"""What sight makes of pictures, drawn on the film of `run --draw`; what measures for set-up.
 
 The film consists of fragments of two seconds, each whole: whatever ends the program, what was
 written so far can be played.
@@ -6,7 +6,6 @@ written so far can be played.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from io import BytesIO
@@ -18,7 +17,6 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
 
-from vision.app.pipeline import SightPipeline, models_of, rules_of
 from vision.board.desk.table_editor import Measure
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -28,7 +26,7 @@ from vision.inference.load import for_pictures
 from vision.pictures import jpeg
 from vision.setup.calibration.cards import measure
 from vision.sight.drawing import Drawing, SightView, output_words
-from vision.sight.geometry.plane import Frame, Image
+from vision.sight.geometry.plane import Frame
 from vision.wire.session import Step
 
 CODEC = "libx264"
@@ -149,23 +147,6 @@ def _new_file(path: Path) -> IO[bytes]:
             f"--draw: {path} cannot be written: {error.strerror}; give a path in a folder that "
             "exists and is writable"
         ) from None
-
-
-def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
-    """Return what draws on the frames of a table, in order of time.
-
-    ConfigurationError where models, deck or profile cannot be opened, or, later, a frame has not
-    the size that the table was calibrated with.
-    """
-    pipeline = SightPipeline(config, models_of(config), rules=rules_of(config))
-    pipeline.keep_view()
-    drawing = Drawing(config.view.table_view(), config.view.outline_px())
-
-    def draw(frame: Frame) -> Image:
-        pipeline.see(frame)
-        return drawing(frame, pipeline.view)
-
-    return draw
 
 
 def live_measuring() -> Measure:

@@ -70,7 +70,7 @@ def off_mm(path: Path) -> float:
 
 def test_picture_of_the_cards_measures_the_table_and_nothing_else(table: Path, laid: str) -> None:
     """The areas lie where the cards do; other keys and comments stay; the old file too."""
-    assert main(["calibrate", str(table), "--cards", laid, "--yes"]) == 0
+    assert main(["calibrate", str(table), "--cards", laid]) == 0
     assert off_mm(table) < 2
     text = table.read_text("utf-8")
     for kept in ("# the house", "# over the middle", "# next to the other one", "port = 8090"):
@@ -82,13 +82,6 @@ def test_picture_of_the_cards_measures_the_table_and_nothing_else(table: Path, l
     drawn = cv2.imread(str(table.with_name("table-calibration.jpg")))
     assert drawn is not None
     assert drawn.shape[1] == 960
-
-
-def test_nobody_to_ask_leaves_the_table_file_alone(table: Path, laid: str) -> None:
-    """Without a terminal and without --yes the proposal goes beside the file."""
-    assert main(["calibrate", str(table), laid]) == 0
-    assert table.read_text("utf-8") == TABLE
-    assert off_mm(table.with_name("table.proposed.toml")) < 2
 
 
 def test_camera_is_watched_until_the_cards_lie_right(
@@ -109,7 +102,7 @@ def test_cards_laid_wrong_change_nothing(table: Path, capsys: pytest.CaptureFixt
     """Exit code 3 with the card and the cure; no file is written."""
     path = table.with_name("cards.png")
     cv2.imwrite(str(path), picture(without("PUNTO_1")))
-    assert main(["calibrate", str(table), str(path), "--yes"]) == 3
+    assert main(["calibrate", str(table), "--cards", str(path)]) == 3
     assert "the ace of spades is not seen: lay it on Punto's first place" in capsys.readouterr().err
     assert table.read_text("utf-8") == TABLE
     assert sorted(one.name for one in table.parent.iterdir()) == ["cards.png", "table.toml"]
@@ -129,7 +122,7 @@ def test_file_that_is_no_picture_is_named(
     table: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A wrong file is told by its name; nothing is written."""
-    assert main(["calibrate", str(table), str(table.with_name(name))]) == 3
+    assert main(["calibrate", str(table), "--cards", str(table.with_name(name))]) == 3
     assert name in capsys.readouterr().err
 
 
@@ -139,7 +132,7 @@ def test_table_file_that_is_none_is_refused(
     """What is no TOML is not written over."""
     path = tmp_path / "notes.txt"
     path.write_text("remember = the milk\n", "utf-8")
-    assert main(["calibrate", str(path), laid, "--yes"]) == 2
+    assert main(["calibrate", str(path), "--cards", laid]) == 2
     assert "notes.txt" in capsys.readouterr().err
     assert path.read_text("utf-8") == "remember = the milk\n"
 

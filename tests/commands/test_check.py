@@ -17,13 +17,11 @@ from vision.access.users import User, Users, save_users
 from vision.commands.check import (
     STALE_S,
     _clock,
-    _evidence,
     _health,
     _log,
     _models,
     _orders,
     _store,
-    health_lines,
 )
 from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
@@ -51,14 +49,11 @@ class Reader:
 
 
 def test_health_of_a_running_reader_is_told_in_words(tmp_path: Path) -> None:
-    """Figures first, then what is amiss: blind, misread, waiting."""
+    """How often it looks, and whether it is blind."""
     with serve_figures(Reader(0), "127.0.0.1", 0, {}) as port:
         told = " ".join(_health(config_of(tmp_path, metrics={"port": port})))
     assert "frames a second" in told
-    assert "2 orders refused" in told
     assert "blind now" in told
-    assert "misread 1 times" in told
-    assert "3 messages wait for the broker, for 7.5 s" in told
 
 
 def test_health_of_a_reader_that_hangs_is_a_fault(tmp_path: Path) -> None:
@@ -68,11 +63,6 @@ def test_health_of_a_reader_that_hangs_is_a_fault(tmp_path: Path) -> None:
         pytest.raises(OutsideError, match=r"published nothing for \d\d s"),
     ):
         list(_health(config_of(tmp_path, metrics={"port": port})))
-
-
-def test_health_of_a_sound_reader_has_no_complaints() -> None:
-    """All well is two lines."""
-    assert len(list(health_lines({"fps_in": 30, "connected": 1}))) == 2
 
 
 def test_health_without_a_port_or_a_reader_is_no_fault(tmp_path: Path) -> None:
@@ -89,20 +79,6 @@ def test_orders_tells_who_may_give_them(tmp_path: Path) -> None:
     save_users(path, Users(users={"Cy": User(roles=("dealer",)), "desk": desk}))
     told = next(_orders(config_of(tmp_path, orders={"users": str(path)})))
     assert "2 users, 1 of them desks" in told
-
-
-def test_clips_that_do_not_fit_into_a_message_are_told(tmp_path: Path) -> None:
-    """What is set for clips is compared with what the broker takes, before anything is lost."""
-    config = load(table_file(tmp_path))
-    longer = {"before_s": 6.0, "after_s": 6.0}
-    long = config.model_copy(update={"evidence": config.evidence.model_copy(update=longer)})
-    (line, note) = _evidence(long)
-    assert "clips of 96 pictures" in line
-    assert "about 50 pictures fit" in note
-    assert "max_message_kb" in note
-    short = {**longer, "clip_fps": 3.0}
-    fitting = config.model_copy(update={"evidence": config.evidence.model_copy(update=short)})
-    assert len(list(_evidence(fitting))) == 1
 
 
 def test_clock_is_told(tmp_path: Path) -> None:

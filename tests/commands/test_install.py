@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.browser.people import house_of_people
-from vision.app.service import lacking
+from vision.app.service import not_active
 from vision.cli import main
 from vision.config.table import load
+from vision.errors import OutsideError
 
 pytestmark = pytest.mark.skipif(shutil.which("systemctl") is None, reason="needs systemctl")
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
@@ -41,7 +43,10 @@ def test_services_are_whole_below_a_root(table: Path, tmp_path: Path) -> None:
     """Units are enabled, keys are root's own, the log and its key are where the unit has them."""
     root = tmp_path / "image"
     assert installed(table, root) == 0
-    assert [*lacking("7", root, has_desk=True)] == []
+    units = root / "etc/systemd/system"
+    assert os.path.lexists(units / "shoe-reader.target.wants/shoe-reader@7.service")
+    for unit in ("shoe-reader.target", "shoe-reader-board.service"):
+        assert os.path.lexists(units / "multi-user.target.wants" / unit)
     etc = root / "etc/shoe-reader"
     config = load(etc / "7.toml")
     assert config.log.path == "/var/lib/shoe-reader/7/log.sqlite"
@@ -74,9 +79,12 @@ def test_second_table_joins_the_boards(table: Path, tmp_path: Path) -> None:
     assert installed(other, root) == 0
     served = (root / "etc/shoe-reader/board.env").read_text("utf-8")
     assert served == "TABLES=/etc/shoe-reader/7.toml /etc/shoe-reader/8.toml\n"
-    assert [*lacking("7", root, has_desk=True), *lacking("8", root, has_desk=True)] == []
+    wanted = root / "etc/systemd/system/shoe-reader.target.wants"
+    assert {path.name for path in wanted.iterdir()} == {
+        "shoe-reader@7.service", "shoe-reader@8.service"
+    }  # fmt: skip
     assert installed(table, root, "--remove") == 0
-    assert [*lacking("8", root, has_desk=True)] == []
+    assert [path.name for path in wanted.iterdir()] == ["shoe-reader@8.service"]
     served = (root / "etc/shoe-reader/board.env").read_text("utf-8")
     assert served == "TABLES=/etc/shoe-reader/8.toml\n"
 
@@ -103,18 +111,20 @@ def test_removal_leaves_tables_keys_and_people(table: Path, tmp_path: Path) -> N
     assert (root / "etc/shoe-reader/7.key").exists()
 
 
-def test_what_is_taken_from_an_installation_is_named(table: Path, tmp_path: Path) -> None:
-    """`check` says which file is missing or open to others, and what mends it."""
-    root = tmp_path / "image"
-    installed(table, root)
-    etc = root / "etc/shoe-reader"
-    (etc / "7.key").chmod(0o644)
-    (etc / "board.env").write_text("TABLES=/etc/shoe-reader/8.toml\n", "utf-8")
-    (root / "etc/systemd/system/shoe-reader.target.wants/shoe-reader@7.service").unlink()
-    said = " ".join(lacking("7", root, has_desk=True))
-    assert "7.key can be read by others: chmod 600" in said
-    assert "does not name the table" in said
-    assert "shoe-reader@7.service is missing: shoe-reader install" in said
+def test_unit_that_does_not_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` asks systemd, so a unit that is enabled and has failed is no good one."""
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(
+        '#!/bin/sh\n[ "$2" = a.service ] && echo active || ! echo failed\n', "utf-8"
+    )
+    systemctl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert [*not_active(["a.service"])] == []
+    (failed,) = not_active(["a.service", "b.service"])
+    assert failed == "b.service is failed: journalctl -u b.service says why"
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    with pytest.raises(OutsideError, match="systemctl"):
+        list(not_active(["a.service"]))
 
 
 @pytest.mark.parametrize(

@@ -235,18 +235,12 @@ def test_audit_of_an_unsigned_log_says_so(
     assert "UNSIGNED" in capsys.readouterr().out
 
 
-def test_keys_command_makes_and_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Both halves show the same key; a private one is never printed."""
+def test_keys_command_makes_a_pair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The public half is named by what an audit prints; no pair is written over."""
     key = str(tmp_path / "key")
     assert main(["log", "keys", "make", key]) == 0
-    capsys.readouterr()
-    assert main(["log", "keys", "show", key]) == 0
-    shown = capsys.readouterr().out
-    assert main(["log", "keys", "show", f"{key}.pub"]) == 0
-    assert capsys.readouterr().out == shown
-    assert "PRIVATE" not in shown
+    assert fingerprint(load_public(Path(f"{key}.pub"))) in capsys.readouterr().out
     assert main(["log", "keys", "make", key]) == 2
-    assert main(["log", "keys", "show", str(tmp_path / "none")]) == 2
     assert main(["log", "keys", "make", str(tmp_path / "none" / "key")]) == 3
 
 

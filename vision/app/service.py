@@ -19,7 +19,7 @@ from typing import NamedTuple
 from vision.config.editor import TableFile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import is_private, write_whole
+from vision.files import write_whole
 from vision.storage.anchors import make_keys
 
 READER, TARGET, BOARD = "shoe-reader@.service", "shoe-reader.target", "shoe-reader-board.service"
@@ -120,23 +120,16 @@ def as_root_sees(config: TableConfig) -> TableConfig:
     return config.model_copy(update={"log": log, "broker": broker})
 
 
-def lacking(name: str, root: Path, *, has_desk: bool) -> Iterator[str]:
-    """Yield what the service of an installed table lacks, each with its cure."""
-    etc, units = root / ETC, root / UNITS
-    again = f"shoe-reader install /{ETC}/{name}.toml"
-    wanted = [units / unit for unit in (READER, TARGET, BOARD)]
-    wanted += [units / f"{TARGET}.wants" / instance(name), etc / "board.env"]
-    wanted += [units / "multi-user.target.wants" / unit for unit in (TARGET, BOARD)]
-    yield from (f"{path} is missing: {again}" for path in wanted if not os.path.lexists(path))
-    keys = [etc / f"{name}.key", *([etc / "desk.key"] if has_desk else [])]
-    for key in keys:
-        if not key.exists():
-            yield f"{key} is missing: {again}"
-        elif not is_private(key):
-            yield f"{key} can be read by others: chmod 600 {key}"
-    board = etc / "board.env"
-    if board.exists() and f"/{ETC}/{name}.toml" not in _served(board):
-        yield f"{board} does not name the table: add /{ETC}/{name}.toml to TABLES there"
+def not_active(units: Iterable[str]) -> Iterator[str]:
+    """Yield which units systemd does not run now, each with what tells why."""
+    for unit in units:
+        words = ("systemctl", "is-active", unit)
+        try:
+            found = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603
+        except OSError as error:
+            raise OutsideError(f"systemctl: {error.strerror}") from error
+        if found.returncode:
+            yield f"{unit} is {found.stdout.strip()}: journalctl -u {unit} says why"
 
 
 # --- steps ----------------------------------------------------------------------------------------

@@ -54,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     opened.add_argument("--coups", type=int, metavar="N", help="how many, from the first (all)")
     opened.add_argument("--share", type=float, help=f"answered by two people ({SHARE})")
     opened.add_argument("--below", type=float, help=f"share of wrong results to show ({BELOW})")
-    opened.add_argument("--http-host", metavar="H", help="instead of [board] host")
     opened.add_argument("--http-port", type=int, metavar="P", help="(the one after [board] port)")
     words = "write films, stills and answers for developers, if an inspector allowed it"
     for written in (
@@ -113,7 +112,7 @@ def _open(args: argparse.Namespace) -> None:
             closing.enter_context(clerk(config, args.log, book.runs[-1] if book.runs else None))
         port = config.board.port and config.board.port + 1
         port = port if args.http_port is None else args.http_port
-        address = address_of(config, host=args.http_host, port=port)
+        address = address_of(config, port=port)
         book_of, opened = Keying(book, pictures, terms), list[Records]()
 
         def only(login: LoginPages, records: Records) -> list[Route]:

@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `board`."""
     add = parser.add_argument
     add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
-    add("--http-host", metavar="H", help="instead of [board] host")
     add("--http-port", type=int, metavar="N", help="instead of [board] port")
 
 
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     if port is not None and not 0 <= port <= 65535:
         raise ConfigurationError(f"--http-port {port}: ports run from 0 (a free one) to 65535")
     first, *_ = tables = list(configs.values())
-    address = address_of(first, host=args.http_host, port=port)
+    address = address_of(first, port=port)
     editors = {
         config.table: TableEditor(config, path, live_measuring())
         for path, config in configs.items()

@@ -1,6 +1,6 @@
 """`shoe-reader calibrate` and `enrol`, once per table: where it lies in the picture, and its deck.
 
-Both show what is found, and ask before a table file is written over, or what a card is.
+Both show what is found; a table file that is written over is kept beside.
 """
 
 from __future__ import annotations
@@ -49,22 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `calibrate`."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file, old or new")
-    add("pictures", type=Path, nargs="*", metavar="PICTURE", help="pictures of the laid cards")
-    add("--cards", type=Path, nargs="*", default=[], metavar="PICTURE",
-        help="the same; without any the camera is watched until all cards lie right")  # fmt: skip
+    words = "pictures of the laid cards; without any the camera is watched until all lie right"
+    add("--cards", type=Path, nargs="*", default=[], metavar="PICTURE", help=words)
     add("--source", metavar="S", help="instead of the table's camera: camera number, address, film")
     add("--without", nargs="+", default=[], choices=OPTIONAL, metavar="PLACE",
         help=f"places without a card: {', '.join(OPTIONAL)}")  # fmt: skip
     add("--size", choices=list(SIZES), help="the size of the cards, where it is in doubt")
     add("--moved", type=float, nargs=len(Drift._fields), metavar="N",
         help="move the areas to where cards lie: the numbers of CAMERA_MOVED")  # fmt: skip
-    add("--out", type=Path, metavar="F.toml", help="write here instead of over TABLE.toml")
-    add("--yes", action="store_true", help="write over the table file without asking")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Find, show, ask, write."""
-    file, pictures = TableFile(args.table), [*args.pictures, *args.cards]
+    """Find, show, write."""
+    file, pictures = TableFile(args.table), args.cards
     if args.moved:
         config = load(args.table)
         view = Drift(*args.moved).applied(config.view.table_view())
@@ -84,22 +81,17 @@ def run(args: argparse.Namespace) -> None:
         camera = camera.model_copy(update={"source": args.source})
     found, image = _from_pictures(laid, pictures) if pictures else _from_source(laid, camera)
     assert found.view is not None  # noqa: S101  # without faults there is one
-    wanted = args.out or args.table
-    drawing = free_name(wanted.with_name(f"{wanted.stem}-calibration.jpg"))
+    drawing = free_name(args.table.with_name(f"{args.table.stem}-calibration.jpg"))
     write_whole(drawing, jpeg(Drawing(found.view)(Frame(image, 0, 0), None, ()), QUALITY))
     for line in found.notes:
         print(line)
     print(f"the cards' edges fit to {found.misfit_mm:.2f} mm")
     print(f"picture: {drawing} shows the areas: look at it")
-    target = _target(wanted, over=args.yes)
-    if target is None:
-        print("nothing written")
-        return
     if "source" not in file.section("camera"):
         file.change("camera", {"source": camera.source})
-    file.change_view(found.view, found.emptied(image), target)
-    stored = file.write(target)
-    print(f"wrote {target}" + (f"; the one before is {stored}" if stored else ""))
+    file.change_view(found.view, found.emptied(image))
+    stored = file.write()
+    print(f"wrote {args.table}" + (f"; the one before is {stored}" if stored else ""))
 
 
 def _from_pictures(laid: Laid, paths: Sequence[Path]) -> tuple[LaidCards, Image]:
@@ -143,17 +135,6 @@ def _accepted(found: LaidCards, name: str) -> LaidCards:
     if found.faults:
         raise OutsideError("\n".join(f"{name}: {fault}" for fault in found.faults))
     return found
-
-
-def _target(path: Path, *, over: bool) -> Path | None:
-    """Return where to write: beside a file where nobody can be asked, `None` after a no."""
-    if not path.exists() or over:
-        return path
-    if not sys.stdin.isatty():
-        print(f"{path} is there already: the proposal goes beside it (--yes: over it)")
-        return free_name(path.with_suffix(".proposed.toml"))
-    agreed = _agreed(f"write over {path}? The old one is kept as {path.name}.bak")
-    return path if agreed else None
 
 
 def _agreed(words: str) -> bool:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 
 from vision.access.users import load_users
 from vision.app.pipeline import models_of
-from vision.app.service import ETC, as_root_sees, installation, instance, lacking, removal
+from vision.app.service import BOARD, ETC, as_root_sees, installation, instance, not_active, removal
 from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import first_frame
 from vision.clock import time_sync
@@ -35,9 +34,6 @@ from vision.sight.quality.view import blind_reason, gauges
 from vision.storage.anchors import anchors_of, load_key
 from vision.storage.evidence import folder_of
 
-# Bytes of a picture of a clip on a grainy cloth, 960 pixels wide: measured clips of 48 pictures had
-# 3.8 to 4.2 MB. Only a note hangs on it; lower, and it comes too late.
-CLIP_PICTURE_BYTES = 80_000
 STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
 
 Part = Callable[[TableConfig], Iterator[str]]  # yields what is well, then what is to be noted
@@ -68,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigurationError("; ".join(" ".join(one) for one in wrong) + cure)
         yield "the areas are in place"
 
-    parts: list[Part] = [_profile, _models, view, _camera, _log, _evidence, _broker]
+    parts: list[Part] = [_profile, _models, view, _camera, _log, _broker]
     parts += [_store] if config.standby.servers else []
     parts += [_orders, _clock, _health]
     if args.table.resolve().parent == Path("/", ETC):
@@ -169,22 +165,6 @@ def _log(config: TableConfig) -> Iterator[str]:
         yield "evidence is on this disk only: name a folder elsewhere in [evidence] copy_to"
 
 
-def _evidence(config: TableConfig) -> Iterator[str]:
-    """Yield how long clips are, and whether they fit into one message of the broker."""
-    settings, most = config.evidence, config.broker.max_message
-    if not settings.keep:
-        yield "none is kept"
-        return
-    count = round((settings.before_s + settings.after_s) * settings.clip_fps)
-    yield f"clips of {count} pictures, messages of at most {most / 1e6:g} MB"
-    fits = most // CLIP_PICTURE_BYTES
-    if count > fits:
-        yield (
-            f"about {fits} pictures fit into a message: clips get fewer a second; raise [broker] "
-            "max_message_kb and the broker's limit, or lower [evidence] clip_fps"
-        )
-
-
 def _broker(config: TableConfig) -> Iterator[str]:
     broker = config.broker
     match broker.kind:
@@ -232,10 +212,10 @@ def _orders(config: TableConfig) -> Iterator[str]:
 
 
 def _service(config: TableConfig) -> Iterator[str]:
-    has_desk = bool(config.orders.users and config.desk.key)
-    if missing := [*lacking(config.table, Path("/"), has_desk=has_desk)]:
-        raise ConfigurationError("\n       ".join(missing))
-    yield f"{instance(config.table)} and the boards are enabled"
+    units = (instance(config.table), BOARD)
+    if failed := [*not_active(units)]:
+        raise OutsideError("\n       ".join(failed))
+    yield f"{' and '.join(units)} are active"
 
 
 def _clock(_config: TableConfig) -> Iterator[str]:
@@ -264,7 +244,9 @@ def _health(config: TableConfig) -> Iterator[str]:
             f"the reader has published nothing for {figures['health_age_s']:.0f} s; read its log "
             "and restart it"
         )
-    yield from health_lines(figures)
+    yield f"{figures.get('fps_in', 0):g} frames a second; [metrics] has the other figures"
+    if figures.get("blind"):
+        yield "it is blind now: results are held; look at the camera, the light and the lens"
 
 
 def _running(config: TableConfig) -> bool:
@@ -276,26 +258,6 @@ def _running(config: TableConfig) -> bool:
     except OutsideError:
         return False
     return True
-
-
-def health_lines(figures: dict[str, float]) -> Iterator[str]:
-    """Yield the figures of a reader in words; faults come last."""
-    value = defaultdict(float, figures)
-    yield (
-        f"{value['fps_in']:g} frames a second ({value['fps_looked']:g} looked at, "
-        f"{value['fps_gated']:g} still); frame {value['frame_ms_p99']:g} ms, to durable message "
-        f"{value['event_ms_p99']:g} ms (p99)"
-    )
-    yield (
-        f"{value['cards_read']:g} cards read, {value['abstained']:.1%} declined; "
-        f"{value['outages']:g} outages; {value['orders_refused']:g} orders refused"
-    )
-    if value["blind"]:
-        yield "it is blind now: results are held; look at the camera, the light and the lens"
-    if value["canary_failures"]:
-        yield f"the test picture was misread {value['canary_failures']:g} times"
-    if not value["connected"] or value["outbox"]:
-        yield f"{value['outbox']:g} messages wait for the broker, for {value['outbox_age_s']:g} s"
 
 
 # --- install --------------------------------------------------------------------------------------

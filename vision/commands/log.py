@@ -29,7 +29,6 @@ from vision.storage.anchors import (
     load_public,
     load_ring,
     make_keys,
-    public_pem,
     save_ring,
 )
 from vision.storage.evidence import copy_missing, folder_of
@@ -182,13 +181,12 @@ def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
         declared = declare_action(name, run, words)
         if file:
             declared.add_argument("file", type=Path, metavar="FILE", help=file)
-        if run not in (_make, _show):
+        if run is not _make:
             words = "the ring of public keys, a file"
             declared.add_argument("--ring", type=Path, metavar="R", required=True, help=words)
         return declared
 
     declare("make", _make, "make a pair", "the private key; FILE.pub beside")
-    declare("show", _show, "show the public key of a pair", "the private key, or FILE.pub")
     added = declare("add", _add, "add a public key to a ring", "the public key, FILE.pub")
     added.add_argument("--from", dest="since", metavar="T", help="when it begins to count")
     words = "when it ends to count (ISO 8601, with zone)"
@@ -204,13 +202,6 @@ def _make(args: argparse.Namespace) -> None:
     key = make_keys(args.file)
     print(f"{args.file}: the private key, for this user only; [log] signing_key names it")
     print(f"{args.file}.pub: the public key {fingerprint(key)}; give it to whoever audits")
-
-
-def _show(args: argparse.Namespace) -> None:
-    public = args.file.suffix == ".pub"
-    key = load_public(args.file) if public else load_key(args.file).public_key()
-    print(f"key {fingerprint(key)}")
-    print(public_pem(key).decode(), end="")
 
 
 def _add(args: argparse.Namespace) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from vision.errors import ConfigurationError, OutsideError
@@ -15,7 +14,6 @@ from vision.inference.load import for_pictures
 from vision.pictures import GreyPictures, jpeg, picture_in
 from vision.sight.stills.reader import StillCard, annotate, read_still
 
-BAR = 24  # characters of the progress bar
 QUALITY = 90  # of JPEGs, 0 to 100: the outlines stay clear
 
 
@@ -39,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
     bad: list[str] = []
     greys = GreyPictures()
     found = []
-    for path in counted(args.images):
+    for path in args.images:
         try:
             image = picture_in(path)
         except OutsideError as error:
@@ -59,17 +57,6 @@ def run(args: argparse.Namespace) -> None:
         print(json.dumps(found, indent=1))
     if bad:
         raise ConfigurationError("\n".join(bad))
-
-
-def counted(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield paths; where somebody sits at a terminal, a bar says how many of many are done."""
-    shown = len(paths) > 1 and sys.stderr.isatty()
-    for done, path in enumerate(paths, start=1):
-        yield path
-        if shown:
-            bar = "#" * (BAR * done // len(paths))
-            end = "\n" if done == len(paths) else ""
-            print(f"\r[{bar:.<{BAR}}] {done}/{len(paths)} pictures", end=end, file=sys.stderr)
 
 
 def _words(card: StillCard) -> str:

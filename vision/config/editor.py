@@ -89,15 +89,15 @@ class TableFile:
             self._text[name] = tomlkit.table()
         return _change(cast(Table, self._text[name]), values)
 
-    def change_view(self, view: TableView, picture: Image, path: Path | None = None) -> None:
+    def change_view(self, view: TableView, picture: Image) -> None:
         """Set the view as it was measured in a picture (H x W x 3, BGR), and keep the picture.
 
         ConfigurationError where its areas cannot be right; nothing has changed then.
         """
-        target, (height, width) = path or self.path, picture.shape[:2]
-        if wrong := [f"{target}: {name} {words}" for name, words in implausible(view)]:
+        height, width = picture.shape[:2]
+        if wrong := [f"{self.path}: {name} {words}" for name, words in implausible(view)]:
             raise ConfigurationError("\n".join(wrong))
-        stored = free_name(target.with_name(f"{target.stem}-layout.jpg"))
+        stored = free_name(self.path.with_name(f"{self.path.stem}-layout.jpg"))
         write_whole(stored, jpeg(picture, LAYOUT_QUALITY))
         self.change("camera", {"width": width, "height": height})
         self.change("view", {**view_section(view, (width, height)), "layout": stored.name})

@@ -13,7 +13,6 @@ import pytest
 from datasets.faces.registry import load_deck
 from datasets.render.paint import lay, pyramid
 from vision.cli import main
-from vision.commands.read import counted
 from vision.game.cards import Card
 from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
@@ -89,21 +88,6 @@ def test_read_of_bad_files_names_them_all_and_still_reads_the_others(
     assert [entry["image"] for entry in json.loads(printed.out)] == [str(good)]
     assert "text.jpg" in printed.err
     assert "nix.png" in printed.err
-
-
-@pytest.mark.parametrize(("count", "terminal", "bars"), [(3, True, 3), (1, True, 0), (3, False, 0)])
-def test_read_of_many_pictures_shows_at_a_terminal_how_far_it_is(
-    count: int, terminal: bool, bars: int, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    """A bar is renewed after each picture, on stderr: what is piped stays as it is."""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
-    paths = [Path(str(number)) for number in range(count)]
-    assert list(counted(paths)) == paths
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("pictures")) == ("", bars)
-    if bars:
-        assert printed.err.endswith(f"[{'#' * 24}] 3/3 pictures\n")
 
 
 class Seen:

@@ -332,14 +332,9 @@ def _names_of(address: BoardSection) -> list[str]:
     return ["localhost", "127.0.0.1", "[::1]", "::1", address.host, *([public] if public else [])]
 
 
-def address_of(
-    config: TableConfig, *, host: str | None = None, port: int | None = None
-) -> BoardSection:
-    """Return where a table file has its boards served, unless `host` or `port` say otherwise."""
-    given = {"host": host, "port": port}
-    return config.board.model_copy(
-        update={name: value for name, value in given.items() if value is not None}
-    )
+def address_of(config: TableConfig, *, port: int | None = None) -> BoardSection:
+    """Return where a table file has its boards served, unless `port` says otherwise."""
+    return config.board if port is None else config.board.model_copy(update={"port": port})
 
 
 def with_broker(config: TableConfig, port: int) -> TableConfig:

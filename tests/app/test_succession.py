@@ -28,9 +28,9 @@ from vision.game.events import Event, Role
 from vision.record.facts import EvidenceKept, Fact, Hold, Medium, Recorded, Register
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
-from vision.storage.log import Entry
+from vision.storage.log import Entry, write_record
 from vision.storage.log_reader import _messages, read_log, recent_orders
-from vision.wire.messages import Message
+from vision.wire.messages import Message, message_sum
 
 IDENTITY = "1d" * 32
 
@@ -285,6 +285,53 @@ def test_log_whose_holds_cannot_be_read_is_not_begun_until_somebody_names_them(
     assert main(["log", "begin", table, "--hold", "s1:2", "--hold", "s1:0"]) == 0
     with house.open() as journal:
         assert journal.session.register.holds == (Hold("s1", 0), Hold("s1", 2))
+
+
+def forge(log: Path, topic: str, payload: bytes, seq: int) -> None:
+    """Put in a row that stands, with the sum that goes with it."""
+    row = Message(f"{PREFIX}{topic}", payload, 1, True, seq)
+    values = (row.seq, row.topic, row.payload, row.qos, row.retain, message_sum(row))
+    with sqlite3.connect(log) as db:
+        db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", values)
+        db.execute("INSERT INTO standing VALUES (?, ?)", (row.topic, row.seq))
+
+
+@pytest.mark.parametrize("payload", [b'{"id":"a9","code":"SWITCH"}', b"[]"])
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_new_log_signs_no_alert_and_no_number_that_somebody_put_beside_the_old_one(
+    house: House, payload: bytes, is_readable: bool
+) -> None:
+    """The cure of a changed log takes over what its records prove, not what lies beside them."""
+    with house.open() as journal:
+        last, (true,) = journal.session.stream.seq, standing_alerts(house)
+    forge(house.log, "alert/a9", payload, 10**15)
+    if not is_readable:
+        with sqlite3.connect(house.log) as db:
+            db.execute("UPDATE log SET body = '{}' WHERE n BETWEEN 2 AND 4")
+    how = Beginning(1_800_000_000_000, lose_unsent=True, holds=())
+    ended = begin_log(house.config, how)[1]
+    ids = {json.loads(text)["id"] for text in ended.alerts}
+    known = {true.removeprefix("alert/")}
+    assert ids == known if is_readable else ids - {"a9"} == known
+    assert ended.seq == last
+    with house.open() as journal:
+        assert journal.session.stream.seq < last + 20
+
+
+@pytest.mark.parametrize(
+    "event",
+    [[1], {"is": "KeepEvidence"}, {"is": "KeepEvidence", "shoe": "s1", "coup": "x"}, 7],
+)
+def test_odd_record_behind_the_last_signature_holds_no_new_log_up(
+    house: House, event: object
+) -> None:
+    """What nobody signed may hold more evidence, and is passed over where it is no order at all."""
+    held = {"is": "KeepEvidence", "shoe": "s7", "coup": 2}
+    with sqlite3.connect(house.log) as db:
+        n, head = db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
+        for more, each in enumerate((event, held), 1):
+            head = write_record(db, n + more, head, {"event": each})
+    assert Hold("s7", 2) in begin_log(house.config, Beginning(1_800_000_000_000))[2].holds
 
 
 def test_order_is_not_taken_again_by_the_next_log(house: House) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,13 +24,15 @@ from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
+from vision.record.chain import ODD
 from vision.record.facts import Hold, LogBegun, Nonce, Register
 from vision.storage.anchors import LogSigner
 from vision.storage.log import MESSAGES, Entry, Store, messages_from
 from vision.storage.log_reader import contents, recent_orders
 from vision.storage.sqlite import CLOSED, lock, put_in_place, reading
-from vision.wire.messages import PREFIX
-from vision.wire.session import advance, new_session, session_to_json
+from vision.wire.form import FormError, json_object
+from vision.wire.messages import PREFIX, Message, message_sum
+from vision.wire.session import TableSession, advance, new_session, session_to_json
 
 # Orders taken over, the last ones: more than people give in the minute for which one is fresh.
 # Fewer could let an order through a second time.
@@ -38,6 +41,8 @@ BOOT_DIGITS = 12  # hex digits of a run's id, as a reader's run has
 # Numbers skipped for each day begun since the last event of a log that was restored: twelve a
 # second, all day, of which a busy table publishes one. Fewer could use a number a second time.
 SEQ_A_DAY = 1_000_000
+# Numbers from here on no table reaches in thousands of years; consumers refuse those beyond 2^53.
+MOST_SEQ = 10**12
 
 log = logging.getLogger(__name__)
 
@@ -54,22 +59,39 @@ class EndedLog:
     alerts: tuple[str, ...]
 
 
-def ended_log(path: Path, prefix: str) -> EndedLog:
-    """Read how a log ended; `prefix` begins its topics. OutsideError."""
+def ended_log(path: Path, prefix: str, session: TableSession | None) -> EndedLog:
+    """Read how a log ended; `prefix` begins its topics. OutsideError.
+
+    What `session`, that of its records, has not is no alert that stood, and numbers go on behind it
+    by as many as there are rows. Where the records cannot be read, rows count as far as they can.
+    """
     try:
         with reading(path) as db:
             (first,) = db.execute("SELECT hash FROM log WHERE n = 0").fetchone()
             number, digest = db.execute(
                 "SELECT n, hash FROM log ORDER BY n DESC LIMIT 1"
             ).fetchone()
-            (seq,) = db.execute("SELECT coalesce(max(seq), 0) FROM message").fetchone()
+            base = session.stream.seq if session else 0
+            query = "SELECT count(*), coalesce(max(seq), 0) FROM message WHERE seq > ? AND seq < ?"
+            rows, newest = db.execute(query, (base, MOST_SEQ)).fetchone()
             (unsent,) = db.execute("SELECT count(*) FROM unsent").fetchone()
             query = f"{MESSAGES} JOIN standing USING (seq) WHERE m.topic LIKE ? ORDER BY seq"
-            rows = messages_from(db.execute(query, (f"{prefix}alert/%",)), path)
-            alerts = tuple(message.payload.decode() for message in rows)
+            found = messages_from(db.execute(query, (f"{prefix}alert/%",)), path)
+            alerts = tuple(each.payload.decode() for each in found if stood(each, session))
     except TypeError as error:
         raise OutsideError(f"the log {path} is empty: move it away to begin a new one") from error
+    seq = base + rows if session else newest
     return EndedLog(first, number, digest, seq, unsent, alerts)
+
+
+def stood(message: Message, session: TableSession | None) -> bool:
+    """Whether a row is an alert that the records come to; that can be one, where there are none."""
+    if session is not None:
+        return session.standing.get(message.topic) == message_sum(message).hex()
+    try:
+        return bool(json_object(message.payload)["id"])
+    except (FormError, KeyError):
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +119,20 @@ def begin_log(config: TableConfig, how: Beginning) -> tuple[Path, EndedLog, Regi
         raise ConfigurationError(f"[log] path: there is no {path}; start the reader to begin a log")
     held = lock(path)
     try:
-        ended = ended_log(path, PREFIX.format(site=config.site, table=config.table))
-        if ended.unsent and not how.lose_unsent:
+        prefix = PREFIX.format(site=config.site, table=config.table)
+        unsent = ended_log(path, prefix, None).unsent
+        if unsent and not how.lose_unsent:
             raise ConfigurationError(
-                f"{ended.unsent} messages of {path} are not sent: start the reader with its broker "
+                f"{unsent} messages of {path} are not sent: start the reader with its broker "
                 "until they are, or give --lose-unsent to leave them in the old log"
             )
         moment = datetime.fromtimestamp(how.at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
         stored = path.with_name(f"{path.stem}-until-{moment}{path.suffix}")
         new = path.with_name(f".{path.name}.begun")
         new.unlink(missing_ok=True)
-        register = _write(config, new, ended, how)
+        register, session = _taken_over(path, open_signer(config, path), how.holds)
+        ended = ended_log(path, prefix, session)
+        _write(config, new, ended, how, register)
         _fold_in(path)
         put_in_place(new, path, stored)
     except OSError as error:
@@ -117,11 +142,12 @@ def begin_log(config: TableConfig, how: Beginning) -> tuple[Path, EndedLog, Regi
     return stored, ended, register
 
 
-def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> Register:
-    """Write the new log, all of it in one transaction; return what it took over."""
+def _write(
+    config: TableConfig, new: Path, ended: EndedLog, how: Beginning, register: Register
+) -> None:
+    """Write the new log, all of it in one transaction."""
     path = Path(config.log.path)
     signer = open_signer(config, path)
-    register = _taken_over(path, signer, how.holds)
     nonces = tuple(
         Nonce(*(str(fields[name]) for name in Nonce._fields))
         for fields in recent_orders(path)[-NONCES:]
@@ -149,12 +175,14 @@ def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> R
             store.append([*entries, Entry(anchor, signed.messages)])
             signer.note(anchor)
     new.with_name(new.name + ".lock").unlink(missing_ok=True)
-    return register
 
 
-def _taken_over(path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | None) -> Register:
+def _taken_over(
+    path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | None
+) -> tuple[Register, TableSession | None]:
     """Return what a new log takes over, with a hold on all evidence that was not to be deleted.
 
+    With it the session that the old one comes to, as far as it is believed.
     ConfigurationError where it cannot be read and nobody has named the coups under hold.
     """
     try:
@@ -167,15 +195,14 @@ def _taken_over(path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | 
                 "is none"
             ) from error
         log.warning("%s cannot be read; check that every coup under legal hold is named", path)
-        return Register(holds=tuple(sorted({*named})))
-    ordered = {
-        Hold(str(event["shoe"]), int(event["coup"]))
-        for event in (content.get("event", {}) for content in contents(path, last + 1))
-        if event.get("is") == KeepEvidence.__name__  # nobody signed it; one more does no harm
-    }
-    holds = ordered.union(protected(session), named or ())
+        return Register(holds=tuple(sorted({*named}))), None
+    holds = {*protected(session), *(named or ())}
+    for content in contents(path, last + 1):
+        with suppress(*ODD):  # nobody signed it; one more does no harm
+            if content["event"]["is"] == KeepEvidence.__name__:
+                holds.add(Hold(str(content["event"]["shoe"]), int(content["event"]["coup"])))
     key = session.register.key if signer is not None else ""
-    return session.register._replace(holds=tuple(sorted(holds)), key=key)
+    return session.register._replace(holds=tuple(sorted(holds)), key=key), session
 
 
 def _fold_in(path: Path) -> None:

@@ -311,7 +311,7 @@ def test_two_texts_under_one_revision_are_both_in_the_report_and_the_first_count
 def test_answer_of_somebody_who_had_looked_at_a_desk_is_marked(
     shoe: tuple[Path, dict[str, Answer], Answer],
 ) -> None:
-    """The report names who looked at evidence of a coup at a desk before they keyed that coup."""
+    """The report names who saw a coup's evidence, or results, at a desk before they keyed it."""
     folder, truth, _ = shoe
     book = LogBook(folder / "table.sqlite")
     book.renew()
@@ -328,4 +328,17 @@ def test_answer_of_somebody_who_had_looked_at_a_desk_is_marked(
         if person["looked_up"]
     ]
     assert looked == [(FIRST, "s1/1")]
-    assert f"{FIRST} had looked at evidence of coup s1/1" in report["page"]
+    assert f"{FIRST} had seen coup s1/1, or its result, at a desk" in report["page"]
+
+
+@pytest.mark.parametrize(("subject", "is_marked"), [("s1", True), ("", True), ("s2", False)])
+def test_answer_of_somebody_who_had_seen_results_is_marked(
+    shoe: tuple[Path, dict[str, Answer], Answer], subject: str, is_marked: bool
+) -> None:
+    """Also where no picture was opened: the results of that shoe, or of everything live."""
+    folder, truth, _ = shoe
+    give(folder, facts(folder, FIRST, Fact.RESULTS_SEEN, subject, ""))
+    answer = f"#1 {answer_text(truth['s1/1'])}"
+    give(folder, facts(folder, FIRST, Fact.COUP_KEYED, "s1/1", answer))
+    (people,) = [coup["people"] for coup in reported(folder)["coups"] if coup["coup"] == "s1/1"]
+    assert [person["looked_up"] for person in people] == [is_marked]

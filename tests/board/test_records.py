@@ -90,6 +90,17 @@ def test_picture_is_recorded_as_seen_once_in_a_session(tmp_path: Path) -> None:
     assert seen == [("Cy", "surveillance", PICTURE), ("Ann", "inspector", PICTURE)]
 
 
+def test_results_are_recorded_as_seen_once_in_a_session(tmp_path: Path) -> None:
+    """Who sees a shoe's results, or those of all, may key them: it stands in the table's log."""
+    with opened(tmp_path) as hall, hall.client("Cy") as client:
+        for path in ("api/history/7/s1", "api/history/7/s1/3", "api/history/7", "api/search"):
+            client.get(path)
+            client.get(path)
+        wait_for(lambda: len(hall.recorded("results_seen")) == 3)
+    seen = [(one.by, one.role, one.subject) for one in hall.recorded("results_seen")]
+    assert seen == [("Cy", "surveillance", subject) for subject in ("s1", "", "")]
+
+
 def test_archives_are_made_one_at_a_time_and_too_many_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

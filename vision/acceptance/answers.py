@@ -142,7 +142,7 @@ class Keyed:
     """An answer of a person as it stands in the log; `record` is 0 while it waits for its table.
 
     A later revision of the same person replaces it. `at` is Unix time in ms; `draw` (0 to 1) comes
-    of the record's hash, 1 while it waits; `seen`: they had looked at evidence of it at a desk.
+    of the record's hash, 1 while it waits; `seen`: they had seen it or its result at a desk.
     """
 
     coup: str

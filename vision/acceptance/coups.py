@@ -138,7 +138,7 @@ class LogBook:
     unproven: list[int] = field(default_factory=list)
     allowed: Recorded | None = None
     _set: Terms | None = None
-    _seen: set[tuple[str, str]] = field(default_factory=set)  # by whom, which evidence at a desk
+    _seen: set[tuple[str, str]] = field(default_factory=set)  # by whom, what at a desk
     _walk: Walk = field(default_factory=Walk)
     # Under what circumstances the table is read from here on; a coup adds its hour and shoe.
     _facts: dict[str, str] = field(
@@ -289,6 +289,8 @@ class LogBook:
         number = taken.record.number
         if fact.kind is Fact.PICTURE_SEEN:
             self._seen.add((fact.by, fact.subject.rpartition("/")[2]))
+        elif fact.kind is Fact.RESULTS_SEEN:
+            self._seen.add((fact.by, fact.subject))
         elif fact.kind in IN_A_ROLE and (
             taken.before is None or order_fault(taken.before, taken.content)
         ):
@@ -301,7 +303,9 @@ class LogBook:
             found := keyed_of(fact.subject, fact.by, fact.role, fact.detail)
         ):
             draw = int(taken.record.hash[:DIGITS], 16) / 16**DIGITS
-            seen = any((fact.by, each.id) in self._seen for each in self.pieces.get(found.coup, ()))
+            pieces = [each.id for each in self.pieces.get(found.coup, ())]
+            names = ("", found.coup.rpartition("/")[0], *pieces)
+            seen = any((fact.by, name) in self._seen for name in names)
             self.keyed.append(replace(found, at=fact.at, record=number, draw=draw, seen=seen))
 
     def _take_terms(self, number: int, terms: Terms) -> None:

@@ -89,6 +89,7 @@ class Fact(StrEnum):
     PASSWORD_CHANGED = "password_changed"  # noqa: S105  a word, no password
     SECOND_FACTOR_CHANGED = "second_factor_changed"
     PICTURE_SEEN = "picture_seen"
+    RESULTS_SEEN = "results_seen"
     LIVE_VIEW_SEEN = "live_view_seen"
     EXPORT_TAKEN = "export_taken"
     TABLE_FILE_CHANGED = "table_file_changed"

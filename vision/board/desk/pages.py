@@ -79,10 +79,12 @@ class DeskPages:
         # One archive at a time: each folds a shoe of a log, on the processors that serve all pages.
         self._exports = OneAtATime("exports")
         self._viewings = Viewings(self._records, Fact.PICTURE_SEEN)
+        self._results = Viewings(self._records, Fact.RESULTS_SEEN)
 
     def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of the pages and of their requests."""
         guard, history = self._login.guard, self._history
+        shown = partial(guard, note=self._note_results)
 
         def of_table(look: Callable[[str], object]) -> Guarded:
             return lambda request, _: look(request.path_params["table"])
@@ -92,23 +94,29 @@ class DeskPages:
             Route("/dealer", self._login.guard_page("dealer.html", MAY_SEE["dealer"])),
             Route("/dealer/{table}", self._login.guard_page("dealer.html", MAY_SEE["dealer"])),
             Route("/setup", self._login.guard_page("setup.html", MAY_SEE["setup"])),
-            Route("/api/events", guard(self._events(facts, stopping))),
+            Route("/api/events", shown(self._events(facts, stopping))),
             Route("/api/order/{table}/{name}", guard(self._order, change=True), methods=["POST"]),
-            Route("/api/history/{table}", guard(of_table(history.shoes), DESK)),
-            Route("/api/history/{table}/{shoe}", guard(self._shoe, DESK)),
+            Route("/api/history/{table}", shown(of_table(history.shoes), DESK)),
+            Route("/api/history/{table}/{shoe}", shown(self._shoe, DESK)),
             Route(
                 "/api/history/{table}/{shoe}/{coup:int}",
-                guard(lambda request, _: history.coup(**request.path_params), DESK),
+                shown(lambda request, _: history.coup(**request.path_params), DESK),
             ),
             Route("/api/replies/{table}", guard(of_table(history.replies), DESK)),
-            Route("/api/search", guard(lambda r, _: history.search(dict(r.query_params)), DESK)),
+            Route("/api/search", shown(lambda r, _: history.search(dict(r.query_params)), DESK)),
             Route("/api/media/{table}/{kind}/{id}", guard(self._media, DESK)),
             Route("/api/export/{table}/{shoe}/{coup:int}", guard(self._export, DESK)),
             Route("/floor", self._login.guard_page("floor.html", MAY_SEE["floor"])),
             Route("/reports", self._login.guard_page("reports.html", MAY_SEE["reports"])),
             Route("/api/reports", guard(self._list, MAY_SEE["reports"])),
-            Route("/api/report/{kind}", guard(self._report, MAY_SEE["reports"])),
+            Route("/api/report/{kind}", shown(self._report, MAY_SEE["reports"])),
         ]
+
+    def _note_results(self, request: Request, session: Session) -> None:
+        """Record who sees a shoe's results, or all, once in a session: they may key them later."""
+        if session.role in MAY_SEE["accept"]:
+            table, shoe = (request.path_params.get(name, "") for name in ("table", "shoe"))
+            self._results.note(session, table, shoe)
 
     def _events(self, facts: TableFacts, stopping: Callable[[], bool]) -> Guarded:
         async def events(request: Request, session: Session) -> Response:

@@ -90,9 +90,16 @@ class LoginPages:
         return await self._identities.check(replace(claim, address=address, device=device))
 
     def guard(
-        self, answer: Guarded, roles: Iterable[str] = HOME, *, change: bool = False
+        self,
+        answer: Guarded,
+        roles: Iterable[str] = HOME,
+        *,
+        change: bool = False,
+        note: Guarded | None = None,
     ) -> Answer:
         """Return an answer for those roles only; a `change` must come from our own pages.
+
+        `note` has it recorded who looks, before anything is shown.
 
         The JSON object that comes with a change is in `request.state.fields`. Data are answered as
         JSON, and no cache keeps an answer unless it says so itself.
@@ -109,6 +116,8 @@ class LoginPages:
                 if not self._is_own(request, session):
                     raise RefusalError(403, "this did not come from a page of this board")
                 request.state.fields = await read_json(request)
+            if note is not None:
+                await run_in_threadpool(note, request, session)
             if iscoroutinefunction(answer):
                 found = await answer(request, session)
             else:  # slow work

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import logging
 import ssl
 import threading
 from collections.abc import Coroutine, Iterator
@@ -39,9 +38,6 @@ PING_S = 1
 # Seconds for which records are kept in the store: a standby that was away for longer is given a
 # copy of the other's log. Longer takes room on each broker (about 1 GB a table and month).
 KEEP_S = 14 * 86_400
-# The first nats-server without the holes that were known when this was written (CVE-2025-30215,
-# CVE-2026-33222); an older one lets strangers into the store.
-LEAST_SERVER = (2, 11, 15)
 # JetStream's code for "wrong last sequence".
 WRONG_LAST = 10071
 
@@ -54,9 +50,6 @@ class AwayError(Exception):
 
 class OvertakenError(Exception):
     """Somebody else has written meanwhile."""
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +153,6 @@ class HouseStore:
     async def _connect(self) -> None:
         self._client = await _joined(self._account, reconnect=True)
         self._js = self._client.jetstream(timeout=ANSWER_S)
-        if old := outdated(_version_of(self._client)):
-            log.warning("%s", old)
         while True:
             try:
                 await self._make_places(self._js)
@@ -232,45 +223,16 @@ def _unusable(account: HouseAccount, error: Exception) -> OutsideError:
     )
 
 
-# --- versions of the servers ----------------------------------------------------------------------
+def reachable(account: HouseAccount) -> Iterator[str]:
+    """Yield each server of the store once it has let us in; OutsideError where one does not."""
 
-
-Version = tuple[int, ...]
-
-
-def versions(account: HouseAccount) -> Iterator[tuple[str, Version]]:
-    """Yield each server of the store with its version; OutsideError where one lets nobody in."""
-
-    async def ask(server: HouseAccount) -> Version:
-        client = await _joined(server, reconnect=False)
-        try:
-            return _version_of(client)
-        finally:
-            await client.close()
+    async def join(server: HouseAccount) -> None:
+        await (await _joined(server, reconnect=False)).close()
 
     for server in account.servers:
         one = replace(account, servers=(server,))
         try:
-            yield server, asyncio.run(asyncio.wait_for(ask(one), 2 * ANSWER_S))
+            asyncio.run(asyncio.wait_for(join(one), 2 * ANSWER_S))
         except (TimeoutError, NatsError, OSError) as error:
             raise _unusable(one, error) from error
-
-
-def _version_of(client: Client) -> Version:
-    version = client.connected_server_version
-    return version.major, version.minor, version.patch
-
-
-def dotted(version: Version) -> str:
-    """Write a version as people do."""
-    return ".".join(map(str, version))
-
-
-def outdated(version: Version) -> str:
-    """Return what is to be done about an old server, "" where it is none."""
-    if version >= LEAST_SERVER:
-        return ""
-    return (
-        f"nats-server {dotted(version)} has known vulnerabilities; install {dotted(LEAST_SERVER)} "
-        "or later, from the project itself"
-    )
+        yield server

@@ -3,11 +3,9 @@
 import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
 import { $, make, setText } from "/live.js";
-import { ask, logOut, whoAmI } from "/session.js";
-import { inSigns, word } from "/words.js";
+import { ask, whoAmI } from "/session.js";
+import { RANKS, SUITS, inSigns, word } from "/words.js";
 
-const RANKS = "A23456789TJQK";
-const SUITS = "cdhs";
 const MOST = 4; // cards of a hand, with one too many
 const AGAIN_MS = 5000; // between questions for more, while others answer
 const SHOWN = ["punto", "banco", ""]; // the pictures of a coup: each hand, the whole layout
@@ -132,7 +130,7 @@ function add(card) {
 }
 
 function card(key) {
-  if (said.rank && SUITS.includes(key.toLowerCase())) return add(said.rank + key.toLowerCase());
+  if (said.rank && key.toLowerCase() in SUITS) return add(said.rank + key.toLowerCase());
   const rank = key === "0" ? "T" : key.toUpperCase();
   if (RANKS.includes(rank)) said.rank = rank;
 }
@@ -179,7 +177,7 @@ async function press(event) {
   try {
     if (listed) mark(event.key);
     else if (event.key === "Enter") return await send();
-    else if (said.rank && SUITS.includes(event.key.toLowerCase())) card(event.key);
+    else if (said.rank && event.key.toLowerCase() in SUITS) card(event.key);
     else if (KEYS[event.key] ?? KEYS[event.key.toLowerCase()]) await (KEYS[event.key] ?? KEYS[event.key.toLowerCase()])();
     else if (event.key.length === 1) card(event.key);
     if (task.coup) draw();
@@ -200,9 +198,7 @@ async function allow() {
 }
 
 me = await whoAmI();
-setText("who", `${me.name}, ${word(`role.${me.role}`)}`);
 for (const side of ["punto", "banco"]) $(side).alt = word("accept.cards_of", { side: word(`side.${side}`) });
-$("leave").addEventListener("click", logOut);
 $("allow").addEventListener("click", allow);
 addEventListener("keydown", press);
 load();

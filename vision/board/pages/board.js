@@ -2,9 +2,10 @@
 
 import { cardFace } from "/cards.js";
 import { dress, limits, outcome, setting } from "/house.js";
-import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
+import { $, Live, make, renderOnce, setText, titleOf, warn } from "/live.js";
 import { askedMark, beadPlate, bigRoad, columnsIn, derivedRoad } from "/roads.js";
-import { named, speak, speakAsBoards, spoken, translated, wanted, word } from "/words.js";
+import { tones } from "/sound.js";
+import { named, speakAsBoards, spoken, translated, word } from "/words.js";
 
 const SIDES = ["punto", "banco"];
 const DERIVED = ["big_eye_boy", "small_road", "cockroach_pig"];
@@ -21,16 +22,11 @@ let name = decodeURIComponent(location.pathname.match(/^\/table\/([^/]+)$/)?.[1]
 function render(live) {
   const table = live.tables.get(name);
   const trouble = live.trouble(name);
-  document.body.classList.toggle("stale", trouble !== null);
-  if (trouble) setText("notice", word(...trouble));
+  warn(trouble);
   setText("health", word(trouble ? "stale" : "live"));
-  const language = wanted || table?.house.language || "en";
-  if (!table || language !== spoken()) {
-    speak(language).then(() => live.plan());
-    return;
-  }
-  if (dressed !== language) {
-    dressed = language;
+  if (!table) return;
+  if (dressed !== spoken()) {
+    dressed = spoken();
     dress(table);
     document.body.dataset.view = setting(table, "view") || "result";
   }
@@ -48,24 +44,11 @@ function render(live) {
 // A shoe is named by the moment at which it began; people call it by the hour and minute of that.
 const shortShoe = (shoe) => shoe?.match(/^\d{8}-(\d{4})\d{2}$/)?.[1] ?? shoe;
 
-// Two short tones for a new result, where the house wants them; none for the first that the page hears of, which may be old.
+// A sound for a new result, where the house wants them; none for the first that the page hears of, which may be old.
 let rung = null;
 function ring(table) {
   const coup = table.result?.winner ? `${table.result.shoe} ${table.result.coup}` : rung;
-  if (rung !== null && coup !== rung && isOn(table, "sound")) {
-    const audio = new AudioContext();
-    for (const [hertz, at] of [[660, 0], [880, 0.18]]) {
-      const tone = audio.createOscillator();
-      const level = audio.createGain();
-      tone.frequency.value = hertz;
-      level.gain.setValueAtTime(0.2, audio.currentTime + at);
-      level.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + at + 0.4);
-      tone.connect(level).connect(audio.destination);
-      tone.start(audio.currentTime + at);
-      tone.stop(audio.currentTime + at + 0.4);
-    }
-    setTimeout(() => audio.close(), 1000);
-  }
+  if (rung !== null && coup !== rung && isOn(table, "sound")) tones([[660, 0], [880, 0.18]]);
   rung = coup;
 }
 

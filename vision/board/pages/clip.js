@@ -1,5 +1,6 @@
 // Plays a clip of evidence: JPEG pictures in an AVI file, which browsers do not play.
 
+import { button, make } from "/live.js";
 import { word } from "/words.js";
 
 const FRAME = 0x63643030; // "00dc", little-endian
@@ -19,32 +20,26 @@ export function framesOf(buffer) {
 }
 
 export function player(frames, label, perSecond = 8) {
-  const box = document.createElement("div");
-  box.className = "player";
-  const image = document.createElement("img");
-  image.alt = label;
-  const slider = document.createElement("input");
-  Object.assign(slider, { type: "range", min: 0, max: frames.length - 1, value: 0 });
+  const box = make("div", "player");
+  const image = Object.assign(make("img"), { alt: label });
+  const slider = Object.assign(make("input"), { type: "range", min: 0, max: frames.length - 1, value: 0 });
   slider.setAttribute("aria-label", word("clip.picture", { label }));
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = word("clip.play");
   const addresses = frames.map((frame) => URL.createObjectURL(frame));
   const show = () => { image.src = addresses[slider.value]; };
   let timer = 0;
-  const stop = () => { clearInterval(timer); timer = 0; button.textContent = word("clip.play"); };
-  button.addEventListener("click", () => {
+  const stop = () => { clearInterval(timer); timer = 0; play.textContent = word("clip.play"); };
+  const play = button("", word("clip.play"), () => {
     if (timer) return stop();
     if (Number(slider.value) >= frames.length - 1) slider.value = 0;
-    button.textContent = word("clip.stop");
+    play.textContent = word("clip.stop");
     timer = setInterval(() => {
       if (!box.isConnected || Number(slider.value) >= frames.length - 1) return stop();
-      slider.value = Number(slider.value) + 1;
+      slider.stepUp();
       show();
     }, 1000 / perSecond);
   });
   slider.addEventListener("input", show);
   show();
-  box.append(image, button, slider);
+  box.append(image, play, slider);
   return box;
 }

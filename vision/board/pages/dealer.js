@@ -1,13 +1,9 @@
 // The dealer strip: the card that is due next, the open alert in one sentence, and four buttons.
 
 import { cardFace } from "/cards.js";
-import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
-import { eventsOf, logOut, order, watchSession, whoAmI } from "/session.js";
-import { alertWords, slotName, speak, spoken, wanted, word } from "/words.js";
-
-const SLOTS = ["PUNTO_1", "PUNTO_2", "PUNTO_3", "BANCO_1", "BANCO_2", "BANCO_3"];
-const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
-const SEVERITIES = ["critical", "warning", "advisory", "info"];
+import { $, button, make, renderOnce, setText, titleOf, warn } from "/live.js";
+import { follow, order, whoAmI } from "/session.js";
+import { RANKS, SLOTS, SUITS, alertWords, cardText, rankText, slotName, spoken, word } from "/words.js";
 
 let name = decodeURIComponent(location.pathname.match(/^\/dealer\/([^/]+)$/)?.[1] ?? "");
 let live = null;
@@ -17,14 +13,8 @@ let keyed = { slot: "", rank: "", suit: "" };
 function render() {
   name ||= live.tables.keys().next().value ?? "";
   const table = live.tables.get(name);
-  const trouble = live.trouble(name);
-  document.body.classList.toggle("stale", trouble !== null);
-  if (trouble) setText("notice", word(...trouble));
-  const language = wanted || table?.house.language || "en";
-  if (!table || language !== spoken()) {
-    speak(language).then(() => live.plan());
-    return;
-  }
+  warn(live.trouble(name));
+  if (!table) return;
   setText("table", titleOf(table, name));
   const running = shownCoup(table);
   coup = running?.coup ?? 0;
@@ -58,33 +48,22 @@ function due({ live: running, result }) {
   return expected.length ? slotName(expected[0]) : "–";
 }
 
-function mine(table) {
-  return table.open.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || String(a.raised_at).localeCompare(String(b.raised_at)));
-}
-
 function renderAlert(table) {
-  const alerts = mine(table);
+  const alerts = table.open;
   renderOnce($("alert"), JSON.stringify([spoken(), alerts]), () => {
     if (!alerts.length) return [];
     const [first] = alerts;
     const box = make("div", `one ${first.severity}`);
     box.append(make("span", "", alertWords(first)));
     if (first.slot && ["UNREAD", "MISREAD_RISK", "READ_CONFLICT"].includes(first.code)) {
-      box.append(press(word("dealer.key"), () => openPad(first.slot)));
+      box.append(button("", word("dealer.key"), () => openPad(first.slot)));
     } else if (!first.acknowledged_by) {
-      box.append(press(word("dealer.seen"), () => give("ack_alert", { alert: first.id }, word("dealer.seen"))));
+      box.append(button("", word("dealer.seen"), () => give("ack_alert", { alert: first.id }, word("dealer.seen"))));
     }
     const parts = [box];
     if (alerts.length > 1) parts.push(make("small", "", word("dealer.more", { n: alerts.length - 1 })));
     return parts;
   });
-}
-
-function press(text, action) {
-  const button = make("button", "", text);
-  button.type = "button";
-  button.addEventListener("click", action);
-  return button;
 }
 
 async function give(what, fields, label) {
@@ -98,13 +77,13 @@ async function give(what, fields, label) {
 function openPad(slot = "") {
   keyed = { slot, rank: "", suit: "" };
   const choices = (part, values, shown) => $(`${part}s`).replaceChildren(...values.map((value) => {
-    const button = press(shown(value), () => { keyed[part] = value; mark(); });
-    button.dataset.value = value;
-    if (part === "suit") button.setAttribute("aria-label", word(`suit.${value}`));
-    return button;
+    const key = button("", shown(value), () => { keyed[part] = value; mark(); });
+    key.dataset.value = value;
+    if (part === "suit") key.setAttribute("aria-label", word(`suit.${value}`));
+    return key;
   }));
-  choices("slot", SLOTS, slotName);
-  choices("rank", [..."A23456789TJQK"], (rank) => (rank === "T" ? "10" : rank));
+  choices("slot", SLOTS.toSorted((a, b) => b[0].localeCompare(a[0])), slotName);
+  choices("rank", RANKS, rankText);
   choices("suit", Object.keys(SUITS), (suit) => SUITS[suit]);
   mark();
   $("pad").showModal();
@@ -112,17 +91,15 @@ function openPad(slot = "") {
 
 function mark() {
   for (const part of ["slot", "rank", "suit"]) {
-    for (const button of $(`${part}s`).children) button.setAttribute("aria-pressed", button.dataset.value === keyed[part]);
+    for (const key of $(`${part}s`).children) key.setAttribute("aria-pressed", key.dataset.value === keyed[part]);
   }
   const whole = keyed.slot && keyed.rank && keyed.suit;
   $("send").disabled = !whole;
-  setText("send", whole ? word("dealer.send", { place: slotName(keyed.slot), card: (keyed.rank === "T" ? "10" : keyed.rank) + SUITS[keyed.suit] }) : "–");
+  setText("send", whole ? word("dealer.send", { place: slotName(keyed.slot), card: cardText(keyed.rank + keyed.suit) }) : "–");
 }
 
 async function begin() {
   const me = await whoAmI();
-  setText("who", me.name);
-  $("leave").addEventListener("click", logOut);
   $("confirm").addEventListener("click", () => give("confirm", { coup }, word("dealer.confirm")));
   $("call").addEventListener("click", () => give("call_inspector", {}, word("dealer.call")));
   $("key").addEventListener("click", () => openPad());
@@ -131,8 +108,8 @@ async function begin() {
     $("pad").close();
     give("correct_card", { coup, slot: keyed.slot, card: keyed.rank + keyed.suit }, word("dealer.key"));
   });
-  live = new Live(eventsOf(me), render);
-  watchSession(live);
+  live = follow(me, render);
+  live.name = name;
 }
 
 begin();

@@ -1,18 +1,15 @@
 // The surveillance desk: all tables at a glance, the queue of alerts, and the chosen alert or table.
 
 import { alertActions, coupActions, shoeActions } from "/desk_actions.js";
-import { watchSound } from "/desk_sound.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
 import { alertPictures, coupKept, pictures } from "/desk_evidence.js";
 import { say } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { watchKeys } from "/desk_keys.js";
-import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
-import { eventsOf, logOut, watchSession, whoAmI } from "/session.js";
-import { alertWords, slotName, speak, spoken, wanted, word, wordOf } from "/words.js";
-
-const SEVERITIES = ["critical", "warning", "advisory", "info"];
-const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
+import { $, SEVERITIES, age, button, byGravity, clockTime, make, renderOnce, setText, titleOf, warn } from "/live.js";
+import { follow, whoAmI } from "/session.js";
+import { watchSound } from "/sound.js";
+import { alertWords, slotName, word, wordOf } from "/words.js";
 
 let me = null;
 let chosen = { table: "", alert: "" };
@@ -20,24 +17,9 @@ let sound = null;
 let live = null;
 let routed = "";
 
-function age(iso) {
-  const s = Math.max(0, Math.floor((Date.now() - new Date(iso).getTime()) / 1000));
-  const parts = [Math.floor(s / 60) % 60, s % 60].map((part) => String(part).padStart(2, "0"));
-  return s < 3600 ? parts.join(":") : [Math.floor(s / 3600), ...parts].join(":");
-}
-
 function render() {
-  const [any] = live.tables.values();
-  const language = wanted || any?.house.language || "en";
-  if (language !== spoken()) {
-    speak(language).then(() => live.plan());
-    return;
-  }
-  const offline = live.trouble("")?.[0];
-  const linkLost = ["trouble.page", "trouble.broker", "trouble.connecting"].includes(offline);
-  document.body.classList.toggle("stale", linkLost);
-  if (linkLost) setText("notice", word(offline));
-  setText("clock", new Date().toLocaleTimeString([], { hour12: false }));
+  warn(live.lost);
+  setText("clock", clockTime(Date.now()));
   // Shoes and search list the tables, which are not known before the server's first event.
   const tables = [...live.tables.keys()].join();
   if (tables !== routed) {
@@ -74,15 +56,13 @@ function renderTables() {
     state: coupState(table), health: healthWords(table.topics.health), chosen: chosen.table === name && !chosen.alert,
   }));
   renderOnce($("tables"), JSON.stringify(rows), () => rows.map((row) => {
-    const box = make("button", `table ${row.trouble ? "trouble" : ""}`);
-    box.type = "button";
+    const box = button(`table ${row.trouble ? "trouble" : ""}`, "", () => choose(row.name, ""));
     box.dataset.key = row.name;
     box.setAttribute("aria-pressed", row.chosen);
     box.append(make("b", "", row.title), make("span", "state", row.trouble ? word("stale") : word("live")));
     if (row.trouble) box.append(make("small", "", word(...row.trouble)));
     box.append(make("small", "", `${word("shoe")} ${row.shoe} · ${word("coup")} ${row.coup} · ${row.state}`), make("small", "", row.health));
     if (row.open) box.append(make("span", "count", word("desk.open", { n: row.open })));
-    box.addEventListener("click", () => choose(row.name, ""));
     return box;
   }));
 }
@@ -103,11 +83,7 @@ function healthWords(health) {
 
 function ranked() {
   const all = [...live.tables].flatMap(([name, table]) => [...table.alerts.values()].map((alert) => ({ table: name, alert })));
-  const rank = ({ alert }) => [SEVERITIES.indexOf(alert.severity), DEADLINES.indexOf(alert.deadline), alert.raised_at];
-  return all.sort((a, b) => {
-    const [x, y] = [rank(a), rank(b)];
-    return x[0] - y[0] || x[1] - y[1] || String(x[2]).localeCompare(String(y[2]));
-  });
+  return all.sort((a, b) => byGravity(a.alert, b.alert));
 }
 
 function renderQueue() {
@@ -134,18 +110,17 @@ function fill(list, alerts, none) {
 
 function alertItem(name, alert) {
   const item = make("li");
-  const box = make("button", "alert");
+  const box = button("alert", "", () => choose(name, alert.id));
   box.dataset.key = `${name}/${alert.id}`;
-  box.type = "button";
   box.setAttribute("aria-pressed", chosen.alert === alert.id && chosen.table === name);
   const since = make("span", "age");
+  const severity = SEVERITIES.includes(alert.severity) ? alert.severity : "info";
   since.dataset.since = alert.raised_at;
   box.append(
-    make("span", `severity ${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`, word(`severity.${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`)),
+    make("span", `severity ${severity}`, word(`severity.${severity}`)),
     make("span", "where", `${titleOf(live.tables.get(name), name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup ?? "–"} · ${clockTime(alert.raised_at)}`), since,
     make("span", "text", alertWords(alert)), make("span", "due", dueWords(alert)),
   );
-  box.addEventListener("click", () => choose(name, alert.id));
   item.append(box);
   return item;
 }
@@ -154,7 +129,7 @@ function dueWords(alert) {
   const seen = alert.acknowledged_by ? ` · ${word("desk.acknowledged", { by: alert.acknowledged_by })}` : "";
   if (alert.state === "rectified") return [word("state.rectified"), alert.by, wordOf("remedy", alert.remedy)].filter(Boolean).join(", ");
   if (alert.state === "lapsed") return `${word("desk.passed", { at: clockTime(alert.deadline_at) })}${seen}`;
-  return `${word(`due.${DEADLINES.includes(alert.deadline) ? alert.deadline : "none"}`)}${seen}`;
+  return `${wordOf("due", alert.deadline)}${seen}`;
 }
 
 const earlier = new Map(); // coups of earlier shoes, as the server keeps them
@@ -251,10 +226,7 @@ function route() {
 async function begin() {
   me = await whoAmI();
   sound = watchSound($("sound"));
-  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
-  $("leave").addEventListener("click", logOut);
-  live = new Live(eventsOf(me), render);
-  watchSession(live);
+  live = follow(me, render);
   addEventListener("hashchange", route);
   watchKeys(step);
   route();

@@ -2,12 +2,11 @@
 
 import { correctPanel } from "/desk_correct.js";
 import { remedyWords } from "/desk_detail.js";
-import { act, labelled, select, words } from "/desk_forms.js";
-import { make, titleOf } from "/live.js";
-import { slotName, word, wordOf } from "/words.js";
+import { act, select, words } from "/desk_forms.js";
+import { labelled, make, titleOf } from "/live.js";
+import { SLOTS, slotName, word, wordOf } from "/words.js";
 
 const REMEDIES = Array.from({ length: 12 }, (_, i) => `R${i + 1}`);
-const SLOTS = ["PUNTO_1", "BANCO_1", "PUNTO_2", "BANCO_2", "PUNTO_3", "BANCO_3"];
 const CATEGORIES = ["dealer", "procedure", "reader", "training", "other"];
 
 const can = (me, ...roles) => roles.includes(me.role);

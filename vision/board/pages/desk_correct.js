@@ -1,11 +1,9 @@
 // Correcting a card: it begins with what was read, and says what becomes of the result before anybody orders it.
 
-import { act, labelled, select, words } from "/desk_forms.js";
-import { cardText, slotName, word } from "/words.js";
+import { act, select, words } from "/desk_forms.js";
+import { make } from "/live.js";
+import { RANKS, SLOTS, SUITS, cardText, rankText, slotName, word } from "/words.js";
 
-const SLOTS = ["PUNTO_1", "BANCO_1", "PUNTO_2", "BANCO_2", "PUNTO_3", "BANCO_3"];
-const RANKS = [..."A23456789TJQK"];
-const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
 const named = (card) => (card ? cardText(card) : word("card.unread"));
 
 // The cards by slot, `null` for one that is not read; a slot without a card is absent.
@@ -39,11 +37,10 @@ export function correctPanel({ table, where, coup, number, first }) {
   const lying = SLOTS.filter((slot) => slot in cards);
   const next = ["PUNTO", "BANCO"].map((side) => `${side}_${handOf(cards, side).length + 1}`).filter((slot) => SLOTS.includes(slot));
   const [slotBox, slot, slotInput] = select(word("col.slot"), [...lying, ...next].map((one) => [one, one in cards ? `${slotName(one)}: ${named(cards[one])}` : word("correct.empty", { slot: slotName(one) })]));
-  const [rankBox, rank, rankInput] = select(word("desk.rank"), [["", "–"], ...RANKS.map((one) => [one, one === "T" ? "10" : one])]);
+  const [rankBox, rank, rankInput] = select(word("desk.rank"), [["", "–"], ...RANKS.map((one) => [one, rankText(one)])]);
   const [suitBox, suit, suitInput] = select(word("desk.suit"), [["", "–"], ...Object.entries(SUITS).map(([one, sign]) => [one, `${sign} ${word(`suit.${one}`)}`])]);
   const [reasonBox, reason, reasonInput] = words(word("col.reason"));
-  const said = document.createElement("output");
-  said.className = "preview";
+  const said = make("output", "preview");
   for (const input of [rankInput, suitInput, reasonInput]) input.required = true;
   if (first && [...lying, ...next].includes(first)) slotInput.value = first;
 

@@ -2,7 +2,7 @@
 
 import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
-import { clockTime, make } from "/live.js";
+import { button, clockTime, make } from "/live.js";
 import { get } from "/session.js";
 import { slotName, word } from "/words.js";
 
@@ -90,15 +90,12 @@ export function pictures(table, shown) {
 }
 
 function still(address, words) {
-  const button = make("button", "enlarge");
-  const image = make("img");
-  button.type = "button";
-  image.alt = words;
-  image.addEventListener("error", () => button.replaceWith(make("p", "empty", word("desk.no_picture"))));
+  const larger = button("enlarge", "", () => enlarge(larger.closest("figure")));
+  const image = Object.assign(make("img"), { alt: words });
+  image.addEventListener("error", () => larger.replaceWith(make("p", "empty", word("desk.no_picture"))));
   image.src = address;
-  button.append(image);
-  button.addEventListener("click", () => enlarge(button.closest("figure")));
-  return button;
+  larger.append(image);
+  return larger;
 }
 
 function clip(address) {
@@ -106,9 +103,7 @@ function clip(address) {
   fetch(address).then(async (answer) => {
     const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
     if (!frames.length) return box.replaceChildren(make("p", "empty", word("desk.no_clip")));
-    const larger = make("button", "enlarge larger", word("picture.enlarge"));
-    larger.type = "button";
-    larger.addEventListener("click", () => enlarge(larger.closest("figure")));
+    const larger = button("enlarge larger", word("picture.enlarge"), () => enlarge(larger.closest("figure")));
     const film = player(frames, word("desk.clip"));
     film.append(larger);
     box.replaceChildren(film);

@@ -1,6 +1,6 @@
 // Forms of the desk: a button that gives an order, with the fields that it takes.
 
-import { make } from "/live.js";
+import { labelled, make, options } from "/live.js";
 import { order } from "/session.js";
 import { word } from "/words.js";
 
@@ -36,25 +36,15 @@ export function act({ table, name, label, inputs = [], fields, vouched = () => l
   return form;
 }
 
-export function labelled(text, input, wide = false) {
-  const label = make("label", wide ? "wide" : "", text);
-  label.append(input);
-  return label;
-}
-
 // Each of these returns the labelled box, what reads it, and the field itself.
 export function words(text) {
   const input = make("input");
   input.maxLength = 200;
-  return [labelled(text, input, true), () => (input.value.trim() ? { reason: input.value.trim() } : {}), input];
+  return [labelled(text, input, "wide"), () => (input.value.trim() ? { reason: input.value.trim() } : {}), input];
 }
 
-export function select(text, options) {
+export function select(text, choices) {
   const input = make("select");
-  for (const [value, name] of options) {
-    const option = make("option", "", name);
-    option.value = value;
-    input.append(option);
-  }
+  input.append(...options(choices));
   return [labelled(text, input), () => input.value, input];
 }

@@ -3,7 +3,7 @@
 import { coupActions } from "/desk_actions.js";
 import { faces, remedyWords } from "/desk_detail.js";
 import { coupKept, hands, pictures } from "/desk_evidence.js";
-import { clockTime, make, titleOf } from "/live.js";
+import { button, clockTime, labelled, make, options, titleOf } from "/live.js";
 import { download, get } from "/session.js";
 import { alertWords, cardText, faultName, faultNames, slotName, word, wordOf } from "/words.js";
 
@@ -103,16 +103,13 @@ function orders({ live, table, shoe, me }, coup) {
 // For a dispute: the part of the log, the evidence and the receipt of their verification, in one file.
 function exportBox(table, shoe, coup) {
   const row = make("div", "row");
-  const button = make("button", "", word("history.export"));
   const said = make("span", "where");
   said.setAttribute("role", "status");
-  button.type = "button";
-  button.addEventListener("click", async () => {
+  row.append(button("", word("history.export"), async () => {
     said.textContent = word("history.verifying");
     const path = [table, shoe, coup].map(encodeURIComponent).join("/");
     said.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || word("history.downloaded");
-  });
-  row.append(button, said);
+  }), said);
   return row;
 }
 
@@ -150,18 +147,10 @@ function coupParts(table, coup) {
   return parts;
 }
 
-function field(label, name, attributes) {
-  const box = make("label", "", label);
-  const input = make(attributes.options ? "select" : "input");
-  const { options = [], ...others } = attributes;
-  Object.assign(input, { name, ...others });
-  for (const [value, text] of options) {
-    const option = make("option", "", text);
-    option.value = value;
-    input.append(option);
-  }
-  box.append(input);
-  return box;
+function field(text, name, { choices, ...attributes }) {
+  const input = Object.assign(make(choices ? "select" : "input"), { name, ...attributes });
+  if (choices) input.append(...options(choices));
+  return labelled(text, input);
 }
 
 // The fault, and what the reader said of it where the page is in the reader's language.
@@ -174,7 +163,7 @@ export function openSearch(box, live) {
   if (box.children.length) return box.querySelector("form").requestSubmit();
   const form = make("form", "act");
   const tables = [["", word("search.all_tables")], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
-  form.append(field(word("search.what"), "kind", { options: [["alert", word("search.alerts")], ["card", word("search.cards")], ["", word("search.both")]] }), field(word("reports.table"), "table", { options: tables }), field(word("col.fault"), "code", { options: [["", word("search.all_faults")], ...faultNames()] }),
+  form.append(field(word("search.what"), "kind", { choices: [["alert", word("search.alerts")], ["card", word("search.cards")], ["", word("search.both")]] }), field(word("reports.table"), "table", { choices: tables }), field(word("col.fault"), "code", { choices: [["", word("search.all_faults")], ...faultNames()] }),
     field(word("col.card"), "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field(word("search.since"), "since", { type: "datetime-local" }),
     field(word("search.until"), "until", { type: "datetime-local" }), make("button", "first", word("search.go")));
   const found = make("div");

@@ -1,6 +1,6 @@
 // The keys of the desk: each does what its button does; none acts while somebody types.
 
-import { $, make } from "/live.js";
+import { $, button, make } from "/live.js";
 import { word } from "/words.js";
 
 const press = (selector) => document.querySelector(selector)?.click();
@@ -67,10 +67,8 @@ function show(keys) {
     list.append(row);
   }
   const title = make("h2", "", word("keys.title"));
-  const close = make("button", "first", word("desk.close"));
   title.id = "keys-title";
   shown.setAttribute("aria-labelledby", title.id);
-  close.addEventListener("click", () => shown.close());
-  shown.replaceChildren(title, list, close);
+  shown.replaceChildren(title, list, button("first", word("desk.close"), () => shown.close()));
   shown.showModal();
 }

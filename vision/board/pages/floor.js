@@ -1,30 +1,20 @@
 // The floor: every table as it stands, worst first; usable with a hundred.
 
-import { $, Live, make, setText, titleOf } from "/live.js";
-import { eventsOf, logOut, watchSession, whoAmI } from "/session.js";
-import { alertWords, faultName, speak, spoken, wanted, word, wordOf } from "/words.js";
+import { $, SEVERITIES, age, clockTime, make, renderOnce, setText, titleOf, warn } from "/live.js";
+import { follow, whoAmI } from "/session.js";
+import { alertWords, faultName, spoken, word, wordOf } from "/words.js";
 
-const SEVERITIES = ["critical", "warning", "advisory", "info"];
 // From worst to best; what a table is ranked by first.
 const GRADES = ["critical", "warning", "away", "held", "advisory", "info", "good"];
 const gradeWord = (grade) => word(SEVERITIES.includes(grade) ? `severity.${grade}` : `grade.${grade}`);
-const LINK_LOST = ["trouble.page", "trouble.broker", "trouble.connecting"];
 const byName = new Intl.Collator([], { numeric: true }).compare;
 
 let live = null;
 const tiles = new Map();
 
-function age(iso) {
-  const s = Math.max(0, Math.floor((Date.now() - new Date(iso).getTime()) / 1000));
-  if (s < 60) return word("time.s", { n: s });
-  return s < 3600 ? word("time.min", { n: Math.floor(s / 60) }) : word("time.h", { n: Math.floor(s / 3600) });
-}
-
 // What a table is in, and what is said of it.
 function stateOf(name, table) {
-  const open = table.open;
-  const rank = (alert) => GRADES.indexOf(alert.severity);
-  open.sort((a, b) => rank(a) - rank(b) || String(a.raised_at).localeCompare(String(b.raised_at)));
+  const { open } = table;
   const trouble = live.trouble(name);
   const held = table.result?.state === "held";
   const grades = [open[0]?.severity ?? "good", trouble ? "away" : "good", held ? "held" : "good"];
@@ -81,17 +71,8 @@ function fits(state, sought) {
 }
 
 function render() {
-  const [any] = live.tables.values();
-  const language = wanted || any?.house.language || spoken();
-  if (language !== spoken()) {
-    speak(language).then(() => live.plan());
-    return;
-  }
-  const lost = live.trouble("")?.[0];
-  const stale = LINK_LOST.includes(lost);
-  document.body.classList.toggle("stale", stale);
-  if (stale) setText("notice", word(lost));
-  setText("clock", new Date().toLocaleTimeString([], { hour12: false }));
+  warn(live.lost);
+  setText("clock", clockTime(Date.now()));
   const states = [...live.tables].map(([name, table]) => stateOf(name, table));
   states.sort((a, b) => GRADES.indexOf(a.grade) - GRADES.indexOf(b.grade) || byName(a.name, b.name));
   renderCounts(states);
@@ -111,20 +92,12 @@ function place(list, items) {
 }
 
 function renderCounts(states) {
-  const list = $("counts");
   const words = GRADES.map((grade) => [grade, states.filter((state) => state.grade === grade).length]).filter(([, n]) => n);
-  const key = `${spoken()} ${words.join()}`;
-  if (list.dataset.key === key) return;
-  list.dataset.key = key;
-  list.replaceChildren(...words.map(([grade, n]) => make("li", grade, `${gradeWord(grade)} ${n}`)));
+  renderOnce($("counts"), `${spoken()} ${words.join()}`, () => words.map(([grade, n]) => make("li", grade, `${gradeWord(grade)} ${n}`)));
 }
 
 async function begin() {
-  const me = await whoAmI();
-  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
-  $("leave").addEventListener("click", logOut);
-  live = new Live(eventsOf(me), render);
-  watchSession(live);
+  live = follow(await whoAmI(), render);
   for (const id of ["find", "only"]) $(id).addEventListener("input", () => live.plan());
 }
 

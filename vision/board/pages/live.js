@@ -1,11 +1,20 @@
 // The connection to the board server: the state of each table, and whether it can be trusted.
 
 import { listen } from "/stream.js";
-import { word } from "/words.js";
+import { speak, spoken, wanted, word } from "/words.js";
 
 // Seconds without an event or message after which a page calls itself not live: two ticks of the server, and half a one to spare.
 const SILENT_S = 2.5;
 const OPEN = ["raised", "acknowledged", "lapsed"]; // states of an alert that somebody has to do something about
+const LINK = ["trouble.page", "trouble.connecting", "trouble.broker"]; // what is wrong with the page itself, whatever the table
+export const SEVERITIES = ["critical", "warning", "advisory", "info"];
+const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
+
+// Alerts, the gravest first.
+export function byGravity(a, b) {
+  const [x, y] = [a, b].map((alert) => 10 * SEVERITIES.indexOf(alert.severity) + DEADLINES.indexOf(alert.deadline));
+  return x - y || String(a.raised_at).localeCompare(String(b.raised_at));
+}
 
 // The state of one table: the newest message of each topic, and all results and alerts.
 class Table {
@@ -46,7 +55,7 @@ class Table {
     this.cards.set(payload.order, { ...this.cards.get(payload.order), ...payload });
   }
 
-  get open() { return [...this.alerts.values()].filter((alert) => OPEN.includes(alert.state)); }
+  get open() { return [...this.alerts.values()].filter((alert) => OPEN.includes(alert.state)).sort(byGravity); }
   get status() { return this.topics.status; }
   get shoe() { return this.topics.shoe; }
   get live() { return this.topics["coup/live"]; }
@@ -55,9 +64,11 @@ class Table {
 }
 
 export class Live {
-  // `changed` is called after each change, and twice a second, because silence is a change too.
+  // `changed` is called after each change, and twice a second, because silence is a change too; in the language of the
+  // table called `name`, or the first, unless another is wanted.
   constructor(address, changed) {
     this.tables = new Map();
+    this.name = "";
     this.tick = null;
     this.heard = performance.now();
     this.planned = false;
@@ -92,7 +103,19 @@ export class Live {
   plan() {
     if (this.planned) return;
     this.planned = true;
-    requestAnimationFrame(() => { this.planned = false; this.changed(this); });
+    requestAnimationFrame(() => {
+      this.planned = false;
+      const [any] = this.tables.values();
+      const language = wanted || (this.tables.get(this.name) ?? any)?.house.language || spoken() || "en";
+      if (language !== spoken()) speak(language).then(() => this.plan());
+      else this.changed(this);
+    });
+  }
+
+  // What is wrong with the page itself, null when nothing is.
+  get lost() {
+    const trouble = this.trouble("");
+    return trouble && LINK.includes(trouble[0]) ? trouble : null;
   }
 
   // What is wrong, the worst first, as the key of a word and its values; null when nothing is.
@@ -108,6 +131,12 @@ export class Live {
   }
 }
 
+// Show what is wrong, if anything.
+export function warn(trouble) {
+  document.body.classList.toggle("stale", trouble !== null);
+  if (trouble) setText("notice", word(...trouble));
+}
+
 export const $ = (id) => document.getElementById(id);
 
 export function make(tag, className, text) {
@@ -116,6 +145,21 @@ export function make(tag, className, text) {
   if (text !== undefined && text !== null) node.textContent = text;
   return node;
 }
+
+export function button(className, text, action) {
+  const node = make("button", className, text);
+  node.type = "button";
+  node.addEventListener("click", action);
+  return node;
+}
+
+export function labelled(text, input, className = "") {
+  const label = make("label", className, text);
+  label.append(input);
+  return label;
+}
+
+export const options = (pairs, chosen) => pairs.map(([value, text]) => new Option(text, value, value === chosen, value === chosen));
 
 // Change the page only where it differs, so that a quiet table costs nothing.
 export function setText(id, text) {
@@ -136,6 +180,12 @@ export function renderOnce(box, key, build) {
 }
 
 export const titleOf = (table, name) => table?.house.title || word("table", { name });
+
+export function age(iso) {
+  const s = Math.max(0, Math.floor((Date.now() - new Date(iso).getTime()) / 1000));
+  const parts = [Math.floor(s / 60) % 60, s % 60].map((part) => String(part).padStart(2, "0"));
+  return s < 3600 ? parts.join(":") : [Math.floor(s / 3600), ...parts].join(":");
+}
 
 export function clockTime(iso) {
   const at = new Date(iso);

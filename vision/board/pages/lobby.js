@@ -3,19 +3,15 @@
 import { dress, limits, outcome } from "/house.js";
 import { $, Live, make, renderOnce, titleOf } from "/live.js";
 import { bigRoad, columnsIn } from "/roads.js";
-import { speak, speakAsBoards, spoken, wanted, word } from "/words.js";
+import { speakAsBoards, spoken, word } from "/words.js";
 
 let dressed = "";
 
 function render(live) {
   const tables = [...live.tables];
-  const language = wanted || tables[0]?.[1].house.language || "en";
-  if (!tables.length || language !== spoken()) {
-    speak(language).then(() => live.plan());
-    return;
-  }
-  if (dressed !== language) dress(tables[0][1]);
-  dressed = language;
+  if (!tables.length) return;
+  if (dressed !== spoken()) dress(tables[0][1]);
+  dressed = spoken();
   // As many columns as make tiles about as wide as high, so that all of them are on the screen.
   const across = Math.max(1, Math.min(tables.length, Math.round(Math.sqrt((tables.length * innerWidth) / innerHeight / 1.6))));
   $("tables").style.setProperty("--across", across);

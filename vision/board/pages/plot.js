@@ -1,8 +1,8 @@
 // A plot of an answer: a bar for each row, with the interval of its value where there is one.
 
+import { shape } from "/cards.js";
 import { word } from "/words.js";
 
-const SPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 900; // of the drawing, in its own units; the page scales it
 const ROW = 22;
 const LEFT = [190, 420]; // least and most room for the names of the rows
@@ -10,13 +10,6 @@ const LETTER = 7.4; // width of a letter of a name, on average
 const RIGHT = 80;
 const TOP = 24;
 const MOST = 60; // rows drawn: more are read in the table
-
-function node(name, attributes, text) {
-  const made = document.createElementNS(SPACE, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
 
 // Round steps of the axis: 1, 2 or 5 and zeros, four to nine of them.
 function steps(top) {
@@ -34,20 +27,20 @@ export function plotOf({ title, rows, plot }) {
   const left = Math.min(LEFT[1], Math.max(LEFT[0], 16 + LETTER * Math.max(...drawn.map((row) => String(row[label]).length))));
   const x = (number) => left + (number / top) * (WIDTH - left - RIGHT);
   const height = TOP + ROW * drawn.length + 8;
-  const picture = node("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": word("reports.plot", { title }) });
+  const picture = shape("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": word("reports.plot", { title }) });
   for (const number of steps(top)) {
-    picture.append(node("line", { class: "grid", x1: x(number), x2: x(number), y1: TOP - 4, y2: height }));
-    picture.append(node("text", { class: "dim", x: x(number), y: TOP - 8, "text-anchor": "middle" }, number));
+    picture.append(shape("line", { class: "grid", x1: x(number), x2: x(number), y1: TOP - 4, y2: height }));
+    picture.append(shape("text", { class: "dim", x: x(number), y: TOP - 8, "text-anchor": "middle" }, number));
   }
   drawn.forEach((row, place) => {
     const y = TOP + ROW * place;
-    picture.append(node("text", { x: left - 8, y: y + 15, "text-anchor": "end" }, row[label]));
-    picture.append(node("rect", { x: left, y: y + 4, width: Math.max(0, x(row[value]) - left), height: ROW - 8 }));
+    picture.append(shape("text", { x: left - 8, y: y + 15, "text-anchor": "end" }, row[label]));
+    picture.append(shape("rect", { x: left, y: y + 4, width: Math.max(0, x(row[value]) - left), height: ROW - 8 }));
     const end = typeof row[high] === "number" ? row[high] : row[value];
     if (typeof row[high] === "number") {
-      picture.append(node("line", { class: "whisker", x1: x(row[low]), x2: x(row[high]), y1: y + ROW / 2, y2: y + ROW / 2 }));
+      picture.append(shape("line", { class: "whisker", x1: x(row[low]), x2: x(row[high]), y1: y + ROW / 2, y2: y + ROW / 2 }));
     }
-    picture.append(node("text", { class: "dim", x: x(end) + 6, y: y + 15 }, row[value]));
+    picture.append(shape("text", { class: "dim", x: x(end) + 6, y: y + 15 }, row[value]));
   });
   return [picture];
 }

@@ -1,7 +1,7 @@
 // Questions to the archive: a table, a plot of it, and what must be said beside it.
 
-import { $, make, setText } from "/live.js";
-import { ask, logOut, whoAmI } from "/session.js";
+import { $, make, options, setText } from "/live.js";
+import { ask, whoAmI } from "/session.js";
 import { plotOf } from "/plot.js";
 import { translated, word, wordOf } from "/words.js";
 
@@ -9,12 +9,7 @@ let kinds = {};
 let asked = 0;
 
 function fill(select, group, names, chosen) {
-  select.replaceChildren(...names.map((name) => {
-    const option = make("option", "", wordOf(group, name));
-    option.value = name;
-    option.selected = name === chosen;
-    return option;
-  }));
+  select.replaceChildren(...options(names.map((name) => [name, wordOf(group, name)]), chosen));
   select.disabled = names.length < 2;
 }
 
@@ -69,9 +64,7 @@ function draw(kind, said) {
 }
 
 async function begin() {
-  const me = await whoAmI();
-  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
-  $("leave").addEventListener("click", logOut);
+  await whoAmI();
   const { body, why } = await ask("/api/reports");
   if (!body) {
     setText("why", why);

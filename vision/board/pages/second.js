@@ -1,16 +1,13 @@
 // The second person: asks for one who vouches for an order that cannot be undone by one person alone.
 
-import { make } from "/live.js";
+import { button, labelled, make } from "/live.js";
 import { translated, word } from "/words.js";
 
 let box = null;
 
 function field(text, attributes) {
-  const label = make("label", "", text);
-  const input = make("input");
-  Object.assign(input, attributes);
-  label.append(input);
-  return [label, input];
+  const input = Object.assign(make("input"), attributes);
+  return [labelled(text, input), input];
 }
 
 function build() {
@@ -23,16 +20,14 @@ function build() {
   const [passwordBox, password] = field(word("login.password"), { required: true, maxLength: 200, type: "password", autocomplete: "off" });
   const [codeBox, code] = field(word("second.code"), { maxLength: 40, autocomplete: "off" });
   const row = make("div", "row");
-  const cancel = make("button", "", word("dealer.cancel"));
-  cancel.type = "button";
-  row.append(make("button", "first", word("second.vouch")), cancel);
+  row.append(make("button", "first", word("second.vouch")), button("", word("dealer.cancel"), () => dialog.close()));
   const what = make("p", "what");
   form.append(title, what, why, nameBox, passwordBox, codeBox, row);
   dialog.append(form);
   title.id = "second-title";
   dialog.setAttribute("aria-labelledby", title.id);
   document.body.append(dialog);
-  return { dialog, form, what, why, name, password, codeBox, code, cancel };
+  return { dialog, form, what, why, name, password, codeBox, code };
 }
 
 // Returns name, password and code of the second person, or null where nobody vouches.
@@ -51,7 +46,6 @@ export function secondPerson(why, asks, what) {
       given = { name: box.name.value, password: box.password.value, code: box.code.value };
       box.dialog.close();
     };
-    box.cancel.onclick = () => box.dialog.close();
     box.dialog.onclose = () => {
       if (!given) box.name.value = box.password.value = "";
       done(given);

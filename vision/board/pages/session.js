@@ -1,7 +1,8 @@
 // The session of who is logged in, and requests to the server; every change carries the session's token.
 
+import { $, Live, make, setText } from "/live.js";
 import { forgetSecond, secondPerson } from "/second.js";
-import { speakAsBoards, spoken, translated, word } from "/words.js";
+import { speakAsBoards, spoken, translated, word, wordOf } from "/words.js";
 
 let me = null;
 
@@ -9,81 +10,65 @@ function leave(why) {
   location.assign(`/login?why=${why}&next=${encodeURIComponent(location.pathname)}`);
 }
 
-// Who is logged in; the words of the page are there then too.
+// Ask the server, or change something when fields are given.
+async function call(path, fields) {
+  const headers = { "Content-Type": "application/json", "X-Shoe-Reader": me?.csrf ?? "" };
+  const answer = await fetch(path, fields && { method: "POST", headers, body: JSON.stringify(fields) });
+  if (answer.status === 401) leave("ended");
+  return answer;
+}
+
+// Who is logged in, who is named on the page; its words are there then too.
 export async function whoAmI() {
   if (!spoken()) await speakAsBoards();
-  const answer = await fetch("/me");
-  if (answer.status === 401) leave("ended");
-  me = await answer.json();
+  me = await (await call("/me")).json();
+  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
+  $("leave").onclick = logOut;
   return me;
 }
 
-export async function get(path) {
-  const answer = await fetch(path);
-  if (answer.status === 401) leave("ended");
-  return answer.ok ? answer.json() : null;
+// The tables that a person may see: tabs share a stream, and nobody hears what another one who was logged in here may.
+// A stream that was refused: then the session has ended.
+export function follow({ name, role }, changed) {
+  const live = new Live(`/api/events?of=${encodeURIComponent(`${role} ${name}`)}`, changed);
+  live.refused = whoAmI;
+  return live;
 }
 
-// Ask the server, or change something when fields are given; returns its answer, or why there is none.
-export async function ask(path, fields) {
+// Returns what `read` makes of the answer, or why there is none.
+async function answered(path, fields, read) {
   try {
-    const answer = await (fields ? send(path, fields) : fetch(path));
-    if (answer.status === 401) leave("ended");
-    const body = await answer.json();
-    return answer.ok ? { body, why: "" } : { body: null, why: translated(body.why) };
+    const answer = await call(path, fields);
+    return answer.ok ? { body: await read(answer), why: "" } : { body: null, why: translated((await answer.json()).why) };
   } catch {
     return { body: null, why: word("said.no_answer") };
   }
 }
 
-// Fetch a picture; returns it, or why there is none.
-export async function picture(path) {
-  try {
-    const answer = await fetch(path);
-    if (answer.status === 401) leave("ended");
-    return answer.ok ? { blob: await answer.blob(), why: "" } : { blob: null, why: translated((await answer.json()).why) };
-  } catch {
-    return { blob: null, why: word("said.no_answer") };
-  }
-}
+export const ask = (path, fields) => answered(path, fields, (answer) => answer.json());
+export const get = async (path) => (await ask(path)).body;
+export const picture = (path) => answered(path, undefined, (answer) => answer.blob());
 
 // Fetch a file and have the browser save it; returns why it failed, "" when it did not.
 export async function download(path, name) {
-  const answer = await fetch(path);
-  if (answer.status === 401) leave("ended");
-  if (!answer.ok) return translated((await answer.json()).why);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await answer.blob());
-  link.download = name;
+  const { body, why } = await picture(path);
+  if (!body) return why;
+  const link = Object.assign(make("a"), { href: URL.createObjectURL(body), download: name });
   link.click();
   URL.revokeObjectURL(link.href);
   return "";
-}
-
-function send(path, fields) {
-  return fetch(path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "X-Shoe-Reader": me?.csrf ?? "" },
-    body: JSON.stringify(fields),
-  });
-}
-
-async function post(path, fields) {
-  const answer = await send(path, fields);
-  if (answer.status === 401) leave("ended");
-  return answer.json();
 }
 
 // Give an order to a table, with a second person where it needs one; returns why it was refused, "" when it was accepted.
 // `what` says in words what the second person vouches for.
 export async function order(table, name, fields = {}, what = "") {
   try {
-    const path = `/api/order/${encodeURIComponent(table)}/${name}`;
-    let said = await post(path, fields);
+    const post = async (more) => (await call(`/api/order/${encodeURIComponent(table)}/${name}`, { ...fields, ...more })).json();
+    let said = await post({});
     while (said.ask) {
       const second = await secondPerson(said.why, said.ask, what);
       if (!second) return word("said.nobody");
-      said = await post(path, { ...fields, second });
+      said = await post({ second });
     }
     forgetSecond();
     return said.accepted ? "" : translated(said.why) || word("said.refused");
@@ -92,15 +77,7 @@ export async function order(table, name, fields = {}, what = "") {
   }
 }
 
-export async function logOut() {
-  await post("/logout", {});
+async function logOut() {
+  await call("/logout", {});
   location.assign("/login");
-}
-
-// The stream of a person: tabs share it, and nobody hears what another one who was logged in here may.
-export const eventsOf = ({ name, role }) => `/api/events?of=${encodeURIComponent(`${role} ${name}`)}`;
-
-// A stream that was refused: then the session has ended.
-export function watchSession(live) {
-  live.refused = whoAmI;
 }

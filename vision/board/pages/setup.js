@@ -1,9 +1,9 @@
 // For the engineer: the figures of each reader over the last minutes, and the alerts about machines.
 
 import { drawing, shape } from "/cards.js";
-import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
-import { eventsOf, logOut, order, watchSession, whoAmI } from "/session.js";
-import { alertWords, speak, spoken, wanted, word, wordOf } from "/words.js";
+import { $, button, make, renderOnce, titleOf, warn } from "/live.js";
+import { follow, order, whoAmI } from "/session.js";
+import { alertWords, word, wordOf } from "/words.js";
 
 // Health messages kept of each reader: one a second, so ten minutes.
 const KEPT = 600;
@@ -20,16 +20,7 @@ const past = new Map();
 let live = null;
 
 function render() {
-  const [any] = live.tables.values();
-  const language = wanted || any?.house.language || spoken();
-  if (language !== spoken()) {
-    speak(language).then(() => live.plan());
-    return;
-  }
-  const [offline] = live.trouble("") ?? [""];
-  const lost = ["trouble.page", "trouble.broker", "trouble.connecting"].includes(offline);
-  document.body.classList.toggle("stale", lost);
-  if (lost) setText("notice", word(offline));
+  warn(live.lost);
   for (const [name, table] of live.tables) remember(name, table.topics.health);
   const key = [...live.tables].map(([name, table]) => [name, live.trouble(name), table.status, [...table.alerts.values()], past.get(name)?.length, table.topics.health?.at]);
   renderOnce($("readers"), JSON.stringify(key), () => [...live.tables].map(([name, table]) => reader(name, table)));
@@ -61,14 +52,12 @@ function reader(name, table) {
   const { status } = table;
   box.append(title, make("p", "", [wordOf("status", status?.state), status?.why, status?.version && word("setup.version", { version: status.version })].filter(Boolean).join(" · ")),
     own([status?.profile, ...(status?.models ?? [])].filter(Boolean).join(" · ")));
-  const alerts = [...table.alerts.values()].filter((alert) => ["raised", "acknowledged", "lapsed"].includes(alert.state));
+  const alerts = table.open;
   const list = make("ul");
   for (const alert of alerts) {
     const item = make("li", "", alertWords(alert));
     if (!alert.acknowledged_by) {
-      const button = make("button", "", word("dealer.seen"));
-      button.addEventListener("click", async () => { item.title = await order(name, "ack_alert", { alert: alert.id }); });
-      item.append(button);
+      item.append(button("", word("dealer.seen"), async () => { item.title = await order(name, "ack_alert", { alert: alert.id }); }));
     }
     const [, moved] = alert.text?.match(/--moved ([-+.\de ]+)/) ?? [];
     if (moved) {
@@ -103,12 +92,4 @@ function plot(label, values) {
   return figure;
 }
 
-async function begin() {
-  const me = await whoAmI();
-  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
-  $("leave").addEventListener("click", logOut);
-  live = new Live(eventsOf(me), render);
-  watchSession(live);
-}
-
-begin();
+live = follow(await whoAmI(), render);

@@ -1,24 +1,16 @@
 // The house's rules of one table: which sheet, how cards are dealt, and what guests are shown as limits.
 
-import { $, make, setText } from "/live.js";
+import { $, options, setText } from "/live.js";
 import { ask } from "/session.js";
 import { word, wordOf } from "/words.js";
 
 const FIELDS = ["profile", "dealing", "least", "greatest", "currency"];
 const url = `/api/setup/${location.pathname.split("/").pop()}/house`;
 
-function fill(id, choices) {
-  $(id).replaceChildren(...choices.map(([value, text]) => {
-    const option = make("option", "", text);
-    option.value = value;
-    return option;
-  }));
-}
-
 function show(rules, asked) {
   asked(rules.asked);
-  fill("profile", Object.entries(rules.profiles).map(([name, line]) => [name, `${name}. ${line}`]));
-  fill("dealing", rules.dealings.map((name) => [name, wordOf("dealing", name)]));
+  $("profile").replaceChildren(...options(Object.entries(rules.profiles).map(([name, line]) => [name, `${name}. ${line}`])));
+  $("dealing").replaceChildren(...options(rules.dealings.map((name) => [name, wordOf("dealing", name)])));
   for (const field of FIELDS) $(field).value = rules[field] ?? "";
 }
 

@@ -2,7 +2,7 @@
 
 import { cardFace } from "/cards.js";
 import { $, make, renderOnce, setText } from "/live.js";
-import { ask, get, logOut, picture, whoAmI } from "/session.js";
+import { ask, get, picture, whoAmI } from "/session.js";
 import { beginHouse } from "/setup_house.js";
 import { Places, areaName } from "/setup_places.js";
 import { spoken, translated, word, wordOf } from "/words.js";
@@ -43,7 +43,7 @@ async function look() {
     return setTimeout(look, LIVE_MS);
   }
   const asked = kind;
-  const { blob, why } = await picture(`${base}/picture/${laying ? "whole" : asked}`);
+  const { body: blob, why } = await picture(`${base}/picture/${laying ? "whole" : asked}`);
   if (asked === kind) showPicture(blob, why);
   if (blob && kind === "live") measure();
   setTimeout(look, kind !== "kept" && blob ? LIVE_MS : 3000);
@@ -83,7 +83,7 @@ function choose(wanted) {
   // The drawing has a strip below the picture, and the areas drawn in: none can be dragged there.
   $("places").toggleAttribute("hidden", kind === "drawn");
   say("seen", word("setup.loading"));
-  if (kind === "kept") picture(`${base}/picture/kept`).then(({ blob, why }) => kind === "kept" && showPicture(blob, why));
+  if (kind === "kept") picture(`${base}/picture/kept`).then(({ body: blob, why }) => kind === "kept" && showPicture(blob, why));
 }
 
 // --- the places ------------------------------------------------------------------------------
@@ -251,11 +251,9 @@ async function follow() {
 }
 
 async function begin() {
-  const me = await whoAmI();
-  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
+  await whoAmI();
   setText("table", word("setup.title", { name: table }));
   document.title = word("setup.title", { name: table });
-  $("leave").addEventListener("click", logOut);
   $("board").href = `/table/${encodeURIComponent(table)}`;
   for (const name of KINDS) $(name).addEventListener("click", () => choose(name));
   for (const button of document.querySelectorAll("[data-job]")) button.addEventListener("click", () => run(button.dataset.job));

@@ -1,7 +1,7 @@
 // A sound when a critical alert comes; whoever is at the desk switches it off, and the browser remembers.
 
 const KEY = "shoe-reader-sound";
-// Two short tones: hertz, and the seconds at which each begins. Higher or longer, and it is heard on the floor.
+// Higher or longer, and it is heard on the floor.
 const TONES = [[880, 0], [660, 0.18]];
 
 export function watchSound(button) {
@@ -27,14 +27,19 @@ export function watchSound(button) {
 
 let context = null;
 
-function play(button) {
+// Short tones: hertz, and the seconds at which each begins.
+export function tones(all) {
   context ??= new AudioContext();
-  for (const [hertz, begins] of TONES) {
+  for (const [hertz, begins] of all) {
     const tone = new OscillatorNode(context, { frequency: hertz });
     const volume = new GainNode(context, { gain: 0.2 });
     tone.connect(volume).connect(context.destination);
     tone.start(context.currentTime + begins);
     tone.stop(context.currentTime + begins + 0.15);
   }
+}
+
+function play(button) {
+  tones(TONES);
   button.dataset.played = Number(button.dataset.played ?? 0) + 1;
 }

@@ -125,9 +125,12 @@ export function slotName(slot) {
   return n && has(`side.${side.toLowerCase()}`) ? word("dealer.place", { side: word(`side.${side.toLowerCase()}`), n }) : slot || "–";
 }
 
-const SIGNS = { s: "♠", h: "♥", d: "♦", c: "♣" };
+export const SLOTS = ["PUNTO_1", "BANCO_1", "PUNTO_2", "BANCO_2", "PUNTO_3", "BANCO_3"];
+export const RANKS = [..."A23456789TJQK"];
+export const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
+export const rankText = (rank) => (rank === "T" ? "10" : rank);
 
 // The cards that a text of the reader names, as people know them: "Td" is 10♦.
 export const inSigns = (text) => String(text ?? "").replace(/\b[A2-9TJQK][cdhs]\b/g, cardText);
 // A card in a line of text.
-export const cardText = (card) => (SIGNS[card?.[1]] ? (card[0] === "T" ? "10" : card[0]) + SIGNS[card[1]] : card ?? "");
+export const cardText = (card) => (SUITS[card?.[1]] ? rankText(card[0]) + SUITS[card[1]] : card ?? "");

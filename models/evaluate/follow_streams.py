@@ -27,7 +27,7 @@ from vision.config.profiles import load_profile, profile_text
 from vision.game.events import Event, ShoeStarted, TimePassed
 from vision.game.rules import Dealing
 from vision.inference.load import open_symbols, packaged
-from vision.sight.detection.classifier import CardModels, Classifier, Look
+from vision.sight.detection.classifier import CardModels, Classifier, Observation
 from vision.sight.detection.detector import Detection, Detector
 from vision.sight.following.evidence import SymbolTable
 from vision.sight.following.follower import Follower, Sight
@@ -48,7 +48,7 @@ class _Outlines(Detector):
         """Return the detections with the corners that were found."""
         return [replace(box, quad=self.nearest(box.quad)[0]) for box in found]
 
-    def nearest(self, quad: Points) -> tuple[Points, Look]:
+    def nearest(self, quad: Points) -> tuple[Points, Observation]:
         """Return outline and look of the face that lies there."""
         faces = () if self.now is None else self.now.faces
         return min(faces, key=lambda face: float(np.hypot(*(face[0] - quad).mean(axis=0))))
@@ -60,7 +60,7 @@ class _Looks(Classifier):
     def __init__(self, outlines: _Outlines) -> None:
         self._outlines = outlines
 
-    def __call__(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:  # noqa: ARG002
+    def __call__(self, image: Image, quads: Sequence[Points]) -> tuple[Observation, ...]:  # noqa: ARG002
         """Return the looks that were kept of what lies there."""
         return tuple(self._outlines.nearest(quad)[1] for quad in quads)
 

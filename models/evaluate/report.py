@@ -24,7 +24,7 @@ from models.evaluate.classifier import Outcome, calibration_error
 from models.networks.model_card import SHIPPED
 from vision.game.cards import DECK
 from vision.inference.load import load_model
-from vision.sight.detection.classifier import CROP_SIZE, FACES, Classifier, Look, LookFusion
+from vision.sight.detection.classifier import CROP_SIZE, FACES, Classifier, Fusion, Observation
 from vision.sight.geometry.plane import Image
 
 mpl.use("Agg")
@@ -48,7 +48,7 @@ class Sample:
 
     shot: Snapshot
     crop: Image
-    look: Look
+    look: Observation
     best: int
     error: float
 
@@ -80,7 +80,7 @@ def samples(classifier: Classifier, count: int, looks: int, seed: int = SEED) ->
             continue
         crops = [cut(rng, shot, CROP_SIZE) for shot in shots]
         seen = classifier.of_crops(crops)
-        fusion = LookFusion()
+        fusion = Fusion()
         for number, look in enumerate(seen):
             fusion.add(look, changed=number == 0)
         opinion = fusion.opinion(COPIES)

@@ -23,7 +23,7 @@ from models.evaluate.dealing_films import table_file
 from vision.config.table import TableConfig, load
 from vision.files import write_whole
 from vision.inference.load import ModelSet, open_models, packaged
-from vision.sight.detection.classifier import RANKS, SUITS, Look
+from vision.sight.detection.classifier import RANKS, SUITS, Observation
 from vision.sight.detection.detector import KINDS, Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.following.places import (
@@ -51,7 +51,7 @@ class Glance:
 
     boxes: tuple[Detection, ...]
     places: tuple[PlaceLook, ...]
-    faces: tuple[tuple[Points, Look], ...]
+    faces: tuple[tuple[Points, Observation], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -233,7 +233,7 @@ def _whole(quad: Points) -> list[int]:
     return [round(10 * float(each)) for each in quad.ravel()]
 
 
-def _parts(look: Look) -> list[float]:
+def _parts(look: Observation) -> list[float]:
     """Return the log-probabilities of ranks and suits, of which those of the faces are made."""
     joint = look.log_p.astype(np.float64).reshape(RANKS, SUITS)
     ranks, suits = np.logaddexp.reduce(joint, axis=1), np.logaddexp.reduce(joint, axis=0)
@@ -247,7 +247,7 @@ def _glance(row: Json) -> Glance:
         for symbol, covered, box in row["places"]
     )
     faces = tuple(
-        (_quad(quad), Look(_joint(parts), readable, rank_seen=rank))
+        (_quad(quad), Observation(_joint(parts), readable, rank_seen=rank))
         for quad, readable, rank, parts in row["faces"]
     )
     return Glance(boxes, places, faces)

@@ -26,7 +26,7 @@ from datasets.dealing.film_truth import Dealt, read_truth
 from models.evaluate.dealing_films import table_file
 from vision.config.table import load
 from vision.inference.load import for_pictures, open_models
-from vision.sight.detection.classifier import FACES, CardModels, Look, LookFusion
+from vision.sight.detection.classifier import FACES, CardModels, Fusion, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Image, TableView
 from vision.sight.stills.reader import read_still
@@ -39,14 +39,16 @@ DECKS = 8.0
 WAYS = ("pose, one end", "pose, both ends", "corners, one end", "corners, both ends")
 
 
-def both_ends(first: Look, second: Look) -> Look:
+def both_ends(first: Observation, second: Observation) -> Observation:
     """Return the mean of looks from both ends, as `read` takes it."""
     log_p = (first.log_p + second.log_p) / 2
     normed = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
     return replace(first, log_p=normed, readable=(first.readable + second.readable) / 2)
 
 
-def looks_at(models: CardModels, view: TableView, image: Image, box: Detection) -> list[Look]:
+def looks_at(
+    models: CardModels, view: TableView, image: Image, box: Detection
+) -> list[Observation]:
     """Return one look for each of the `WAYS`."""
     once = models.detector.outlined(image, [box])
     twice = models.detector.outlined(image, once)
@@ -82,7 +84,7 @@ def compare(film: Path, every_s: float) -> str:
         table.write_text(table_file(truth, film, Path(folder) / "log.sqlite"), "utf-8")
         view = load(table).view.table_view()
     cards = tuple(c for c in read_truth(truth_file).cards if c.slot is not None)
-    looks: dict[str, dict[Dealt, list[Look]]] = {way: defaultdict(list) for way in WAYS}
+    looks: dict[str, dict[Dealt, list[Observation]]] = {way: defaultdict(list) for way in WAYS}
     named = wrong = 0
     for image, lying in pictures(film, cards, every_s):
         boxes = [b for b in models.detector.glance(image, LEAST_SCORE) if b.kind is Kind.FACE]
@@ -102,11 +104,11 @@ def compare(film: Path, every_s: float) -> str:
     return "\n".join((*rows[:-1], f"{rows[-1][:-1]}| {named}, {wrong} wrong |"))
 
 
-def _row(film: str, way: str, looks: dict[Dealt, list[Look]]) -> str:
+def _row(film: str, way: str, looks: dict[Dealt, list[Observation]]) -> str:
     log_p = np.array([look.log_p[c.card.index] for c, each in looks.items() for look in each])
     sure = wrong = 0
     for card, each in looks.items():
-        fusion = LookFusion()
+        fusion = Fusion()
         for number, look in enumerate(each):
             fusion.add(look, changed=number == 0)
         opinion = fusion.opinion(np.full(FACES, DECKS))

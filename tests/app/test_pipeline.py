@@ -15,7 +15,7 @@ from vision.camera.decoding import Planes
 from vision.config.table import TableConfig
 from vision.game.events import Event, Noticed
 from vision.inference.load import ModelSet
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Observation
 from vision.sight.detection.detector import Detection, Kind, Window
 from vision.sight.geometry.plane import Frame, Image, Points
 from vision.sight.motion_gate import QUIET_MS
@@ -54,12 +54,12 @@ class Models:
         """Return what the mouth's network gives of a shoe at rest."""
         return STAGE.mouth()[None, :10]
 
-    def classify(self, _: Image, quads: Sequence[Points]) -> list[Look]:
+    def classify(self, _: Image, quads: Sequence[Points]) -> list[Observation]:
         """Look at each card."""
         self.looks += len(quads)
         log_p = np.full(52, np.log((1 - self.sure) / 51), np.float32)
         log_p[7] = np.log(self.sure)
-        return [Look(log_p, 0.95)] * len(quads)
+        return [Observation(log_p, 0.95)] * len(quads)
 
 
 def pipeline(models: Models) -> SightPipeline:

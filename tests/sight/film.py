@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.inference.load import ModelSet, open_symbols, packaged
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Observation
 from vision.sight.detection.detector import Detection, Kind, Window
 from vision.sight.geometry.plane import (
     Frame,
@@ -182,21 +182,21 @@ class Stage:
         sides = [0.0 if kind is side else -6.0 for side in (Kind.BACK, Kind.FACE, Kind.CUT)]
         return np.array([*phases, out / DEPTH_MM, *sides, -6, 3.0, -6, np.nan], np.float32)
 
-    def classify(self, _: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
+    def classify(self, _: Image, quads: Sequence[Points]) -> tuple[Observation, ...]:
         """Read faces as a calibrated classifier would: rarely wrong, and then unsure."""
         return tuple(self._look(quad) for quad in quads)
 
-    def _look(self, quad: Points) -> Look:
+    def _look(self, quad: Points) -> Observation:
         centre = self.view.homography.to_mm(quad).mean(axis=0)
         near = [p for p in self.props if np.hypot(*(centre - p.pose.centre)) < 30 and p.card]
         if not near or near[-1].kind is not Kind.FACE or self.hidden(near[-1]) > 0.3:
-            return Look(np.full(52, -np.log(52), np.float32), 0.05)
+            return Observation(np.full(52, -np.log(52), np.float32), 0.05)
         truth = near[-1].card
         assert truth is not None
         doubt = 10 ** -self.rng.uniform(1.5, 5)
         log_p = np.full(52, np.log(doubt / 51))
         log_p[truth.index] = np.log1p(-doubt)
-        return Look(log_p.astype(np.float32), 0.98)
+        return Observation(log_p.astype(np.float32), 0.98)
 
     # --- what a dealer does ----------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ class Eye:
         """Return the boxes as they are."""
         return boxes
 
-    def classify(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
+    def classify(self, image: Image, quads: Sequence[Points]) -> tuple[Observation, ...]:
         """Read the faces in the picture, in equal pictures equally."""
         key = zlib.crc32(image.tobytes())
         self.stage.props, self.stage.hand, _ = self._seen[key]

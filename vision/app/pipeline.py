@@ -35,7 +35,7 @@ from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet, SelfTest, open_models
 from vision.metrics.counters import SightCounts
 from vision.pictures import open_picture
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
@@ -137,7 +137,7 @@ class SightPipeline:
         # Why nothing can be seen or believed: the picture, the camera's position, the table file.
         self.blind: dict[str, str | None] = {"picture": None, "position": None}
         self._unseen: str | None = None  # why the picture checked last shows nothing
-        self._fresh_observations: list[Look] = []
+        self._fresh_observations: list[Observation] = []
         self._fresh_events: list[Event] = []
         self._next_check_at = 0
         self._next_look_at = 0.0

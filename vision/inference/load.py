@@ -39,8 +39,8 @@ PICTURE = Path(__file__).with_name("self_test.jpg")
 # so that no neighbour is taken for it. Chosen by hand; working models are well within.
 NEAR_PX = 40.0
 CURE = "install the program and its models again; `shoe-reader check` tests them"
-# Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
-# than none". The test picture is easy, so its exact value does not matter.
+# Confidence from which an observation counts as a card's name in the self-test: 0.5 is "rather this
+# card than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
 # How many outputs each network may have: kinds of object (a detector of before knows no hands),
 # four corners, ranks with suits and what is seen, what the mouth of the shoe shows.
@@ -229,9 +229,9 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
         faces = [found for found in detector(image) if found.kind is Kind.FACE]
         observations = classifier(image, [face.quad for face in faces])
         found = []
-        for face, look in zip(faces, observations, strict=True):
-            best = int(np.argmax(look.log_p))
-            sure = look.confidence > LEAST_SURE
+        for face, observation in zip(faces, observations, strict=True):
+            best = int(np.argmax(observation.log_p))
+            sure = observation.confidence > LEAST_SURE
             x, y = face.quad.mean(axis=0)
             found.append((str(Card.of(best)) if sure else "", float(x), float(y)))
         return found

@@ -98,7 +98,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     write_card(exported, {"name": "classifier", "labels": ["x"], "settings": {"temperature": 1.5}})
     model = load_model(exported, threads=1)
     assert model.settings == {"temperature": 1.5}
-    looks = Classifier(model, temperature=1.5).looks(model(batch(pictures)))
+    looks = Classifier(model, temperature=1.5).observations(model(batch(pictures)))
     assert len(looks) == len(pictures)
 
 

@@ -18,7 +18,7 @@ from vision.setup.enrolment.enrol import (
     too_alike,
 )
 from vision.setup.enrolment.gather import Gatherer, Sighting
-from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
+from vision.sight.detection.classifier import CROP_SIZE, Classifier, Observation
 from vision.sight.detection.detector import Tensor, batch
 from vision.sight.geometry.plane import Image
 from vision.sight.reading.deck import Captured, Deck, DeckClassifier, likeness
@@ -53,11 +53,11 @@ class KnowsDrawn(Classifier):
         self._up = coarse(batch(faces))
         self._down = coarse(batch([np.ascontiguousarray(face[::-1, ::-1]) for face in faces]))
 
-    def of_crops(self, crops: Sequence[Image]) -> tuple[Look, ...]:
+    def of_crops(self, crops: Sequence[Image]) -> tuple[Observation, ...]:
         """Return one look a crop."""
         seen = coarse(batch(crops))
         alike = np.maximum(seen @ self._up.T, seen @ self._down.T)
-        return tuple(Look(row, 1.0) for row in log_softmax(400 * alike))
+        return tuple(Observation(row, 1.0) for row in log_softmax(400 * alike))
 
 
 def log_softmax(scores: NDArray[np.floating]) -> Tensor:
@@ -154,9 +154,9 @@ def test_deck_classifier_says_how_strange_a_face_is_and_changes_nothing_else() -
 class Doubts(KnowsDrawn):
     """A classifier to which every card is as likely as any other."""
 
-    def of_crops(self, crops: Sequence[Image]) -> tuple[Look, ...]:
+    def of_crops(self, crops: Sequence[Image]) -> tuple[Observation, ...]:
         """Return one look a crop."""
-        return tuple(Look(row, 1.0) for row in log_softmax(np.zeros((len(crops), 52))))
+        return tuple(Observation(row, 1.0) for row in log_softmax(np.zeros((len(crops), 52))))
 
 
 def test_card_that_reads_as_none_is_not_foreign() -> None:

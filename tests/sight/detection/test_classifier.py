@@ -26,7 +26,7 @@ def logits(
 @pytest.mark.parametrize("card", ["As", "Td", "9h", "Kc", "2d"])
 def test_looks_put_the_card_at_its_class_number(card: str) -> None:
     """Rank and suit heads meet at `Card.index`, and the probabilities sum to one."""
-    (look,) = Classifier(lambda _: logits(card)).looks(logits(card))
+    (look,) = Classifier(lambda _: logits(card)).observations(logits(card))
     assert Card.of(int(look.log_p.argmax())) == Card.parse(card)
     assert float(np.exp(look.log_p).sum()) == pytest.approx(1.0, abs=1e-4)
     assert look.readable == pytest.approx((1 / (1 + np.exp(-4.0))) ** 2, abs=1e-6)
@@ -35,7 +35,7 @@ def test_looks_put_the_card_at_its_class_number(card: str) -> None:
 def test_look_is_no_surer_than_its_suit_can_be_seen() -> None:
     """However sure the names are: a hidden suit leaves the rank seen and the card unread."""
     row = logits("Jc", strength=30.0, seen=(8.0, -3.0, -8.0))
-    (look,) = Classifier(lambda _: row).looks(row)
+    (look,) = Classifier(lambda _: row).observations(row)
     assert look.rank_seen > 0.99
     assert look.confidence < 0.05
     assert look.back < 0.01
@@ -43,8 +43,8 @@ def test_look_is_no_surer_than_its_suit_can_be_seen() -> None:
 
 def test_temperature_makes_a_sure_look_less_sure_and_keeps_its_order() -> None:
     """Calibration changes how sure, never what."""
-    sharp = Classifier(lambda t: t).looks(logits("7d"))[0]
-    mild = Classifier(lambda t: t, temperature=2.0).looks(logits("7d"))[0]
+    sharp = Classifier(lambda t: t).observations(logits("7d"))[0]
+    mild = Classifier(lambda t: t, temperature=2.0).observations(logits("7d"))[0]
     assert mild.log_p.max() < sharp.log_p.max()
     assert mild.log_p.argmax() == sharp.log_p.argmax()
 

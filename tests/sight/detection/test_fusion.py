@@ -8,23 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import Look, LookFusion
+from vision.sight.detection.classifier import Fusion, Observation
 
 FULL = np.full(52, 8.0)
 SIX, EIGHT = Card.parse("6h"), Card.parse("8h")
 
 
-def look(card: Card, p: float, readable: float = 1.0, other: Card = EIGHT) -> Look:
+def look(card: Card, p: float, readable: float = 1.0, other: Card = EIGHT) -> Observation:
     """Return a look that gives one card p and another nearly all the rest."""
     log_p = np.full(52, np.log((1 - p) * 1e-3 / 50))
     log_p[other.index] = np.log((1 - p) * 0.999)
     log_p[card.index] = np.log(p)
-    return Look(log_p, readable)
+    return Observation(log_p, readable)
 
 
 def after(looks: int, p: float, *, changed: bool = False) -> float:
     """Return the error left after some looks alike."""
-    fusion = LookFusion()
+    fusion = Fusion()
     for _ in range(looks):
         fusion.add(look(SIX, p), changed=changed)
     opinion = fusion.opinion(FULL)
@@ -36,9 +36,9 @@ def after(looks: int, p: float, *, changed: bool = False) -> float:
 
 def test_no_look_is_no_opinion() -> None:
     """Before a readable look there is no opinion."""
-    fusion = LookFusion()
+    fusion = Fusion()
     fusion.add(look(SIX, 0.9, 0.3), changed=True)
-    assert fusion.looks == 0
+    assert fusion.count == 0
     assert fusion.opinion(FULL) is None
 
 
@@ -63,7 +63,7 @@ def test_copies_left_weigh_and_a_copy_too_many_needs_overwhelming_evidence() -> 
     """With no copy of the best face left the next is preferred, until the looks insist."""
     none_left = FULL.copy()
     none_left[SIX.index] = 0
-    fusion = LookFusion()
+    fusion = Fusion()
     fusion.add(look(SIX, 0.99), changed=True)
     doubtful = fusion.opinion(none_left)
     assert doubtful is not None
@@ -79,7 +79,7 @@ def test_copies_left_weigh_and_a_copy_too_many_needs_overwhelming_evidence() -> 
 @given(st.lists(st.floats(0.02, 0.999), min_size=1, max_size=8), st.integers(0, 51))
 def test_opinion_is_a_probability(ps: list[float], index: int) -> None:
     """Error lies between 0 and 1 and best differs from second, whatever was seen."""
-    fusion = LookFusion()
+    fusion = Fusion()
     for p in ps:
         fusion.add(look(Card.of(index), p, p, Card.of((index + 1) % 52)), changed=p > 0.5)
     opinion = fusion.opinion(FULL)
@@ -93,7 +93,7 @@ def test_ten_looks_through_one_finger_are_one() -> None:
     for changed in (False, True):
         errors = []
         for readable in (0.6, 1.0):
-            fusion = LookFusion()
+            fusion = Fusion()
             for _ in range(10):
                 fusion.add(look(SIX, 1 - 1e-6, readable), changed=changed)
             opinion = fusion.opinion(FULL)

@@ -11,7 +11,7 @@ from vision.sight.detection.classifier import (
     LATE_MS,
     SETTLES_MS,
     Drawn,
-    Look,
+    Observation,
     Pool,
     SwitchCheck,
 )
@@ -22,11 +22,11 @@ ALLEGED = 50.0
 LIES = Drawn(0, lies=True)
 
 
-def look(card: Card = OTHER) -> Look:
+def look(card: Card = OTHER) -> Observation:
     """Return a sure look at a face."""
     log_p = np.full(52, -12.0, np.float32)
     log_p[card.index] = -1e-4
-    return Look(log_p, 1.0)
+    return Observation(log_p, 1.0)
 
 
 class Watch:

@@ -8,7 +8,7 @@ import numpy as np
 
 from vision.game.cards import Card
 from vision.game.events import Slot
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import AGAIN_MS, FaceCheck
 from vision.sight.geometry.plane import Frame, Homography, Image, Points, TableView, polygon
@@ -28,11 +28,11 @@ def at(x: int, kind: Kind) -> Detection:
     return Detection(quad, kind, 0.8)
 
 
-def look(sure: float, readable: float) -> Look:
+def look(sure: float, readable: float) -> Observation:
     """Return a look that gives one card a share of the probability."""
     log_p = np.full(52, np.log((1 - sure) / 51), np.float32)
     log_p[Card.parse("Jd").index] = np.log(sure)
-    return Look(log_p, readable)
+    return Observation(log_p, readable)
 
 
 def test_back_that_reads_as_a_card_is_a_face() -> None:
@@ -40,7 +40,7 @@ def test_back_that_reads_as_a_card_is_a_face() -> None:
     looks_at = {0: look(0.999, 0.999), 100: look(0.999, 0.3), 200: look(0.6, 0.999)}
     asked: list[float] = []
 
-    def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
+    def classify(_: Image, quads: Sequence[Points]) -> list[Observation]:
         lefts = [float(quad[0, 0]) for quad in quads]
         asked.extend(lefts)
         return [looks_at[round(left)] for left in lefts]
@@ -60,7 +60,7 @@ def test_back_that_lies_is_looked_at_again_now_and_then() -> None:
     """What was found of a back holds until it is old or the card has moved."""
     asked: list[float] = []
 
-    def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
+    def classify(_: Image, quads: Sequence[Points]) -> list[Observation]:
         asked.extend(float(quad[0, 0]) for quad in quads)
         return [look(0.999, 0.999)] * len(quads)
 

@@ -8,7 +8,7 @@ from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection
 from vision.game.cards import DECK
 from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Observation
 from vision.sight.quality.view import CARDS, OBSERVATIONS, ReadingTrend
 
 LIMITS = limits_of(WatchSection())[2]
@@ -37,18 +37,18 @@ def test_many_unread_cards_are_reported_and_the_end() -> None:
     assert end.over
 
 
-def look(sure: float) -> Look:
+def look(sure: float) -> Observation:
     """Return a look that is so sure of one face."""
     log_p = np.full(52, np.log((1 - sure) / 51))
     log_p[3] = np.log(sure)
-    return Look(log_p.astype(np.float32), 0.9)
+    return Observation(log_p.astype(np.float32), 0.9)
 
 
 def test_looks_that_grow_unsure_are_reported_and_the_end() -> None:
     """A fall from 95 to 60 per cent on average is reported; what shows no face does not count."""
     trend = ReadingTrend(LIMITS)
     trend.add_observations([look(0.95)] * OBSERVATIONS)
-    trend.add_observations([Look(look(0.1).log_p, 0.2)] * OBSERVATIONS)
+    trend.add_observations([Observation(look(0.1).log_p, 0.2)] * OBSERVATIONS)
     assert trend.update([], 0) == ()
     trend.add_observations([look(0.6)] * OBSERVATIONS)
     (event,) = trend.update([], 1)

@@ -13,7 +13,7 @@ from tests.sight.film import table_view
 from vision.game.cards import Card, parse_cards
 from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard, Slot
 from vision.game.tableau import DEAL_ORDER
-from vision.sight.detection.classifier import FACES, Look
+from vision.sight.detection.classifier import FACES, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import PlaceLook
 from vision.sight.geometry.plane import Image, Points, Pose, TableView
@@ -27,21 +27,21 @@ IMAGE = np.zeros((8, 8, 3), np.uint8)
 EXCHANGED = (Slot.BANCO_1, Slot.PUNTO_1, Slot.BANCO_2, Slot.PUNTO_2)
 
 
-def sure(_image: Image, quads: Sequence[Points]) -> Iterator[Look]:
+def sure(_image: Image, quads: Sequence[Points]) -> Iterator[Observation]:
     """Read the first of two pictures of a card surely, the mirrored one not."""
     return (look_of(share) for share in (0.99, 0.3)[: len(quads)])
 
 
-def surer_mirrored(_image: Image, quads: Sequence[Points]) -> Iterator[Look]:
+def surer_mirrored(_image: Image, quads: Sequence[Points]) -> Iterator[Observation]:
     """Read the mirrored one of two pictures of a card more surely."""
     return (look_of(share) for share in (0.6, 0.99)[: len(quads)])
 
 
-def look_of(share: float) -> Look:
+def look_of(share: float) -> Observation:
     """Return a look that gives one face that probability."""
     shares = np.full(FACES, (1 - share) / (FACES - 1), np.float32)
     shares[0] = share
-    return Look(np.log(shares), readable=1.0)
+    return Observation(np.log(shares), readable=1.0)
 
 
 def fit_of(view: TableView = VIEW) -> TableFit:
@@ -209,7 +209,7 @@ def test_mirror_image_is_judged_on_cards_in_the_size_that_they_have() -> None:
     """A view of the wrong scale cuts no card to pieces, half of which might read mirrored."""
     sizes: list[float] = []
 
-    def classify(image: Image, quads: Sequence[Points]) -> Iterator[Look]:
+    def classify(image: Image, quads: Sequence[Points]) -> Iterator[Observation]:
         sizes.extend(cv2.contourArea(quad) for quad in quads)
         return sure(image, quads)
 

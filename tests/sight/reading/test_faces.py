@@ -12,7 +12,7 @@ import pytest
 from tests.sight.film import PLACES, Stage
 from vision.game.cards import Card, parse_cards
 from vision.game.events import Slot
-from vision.sight.detection.classifier import CardModels, Look
+from vision.sight.detection.classifier import CardModels, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Image, Points, box_around
 from vision.sight.reading.deck import DeckClassifier
@@ -30,7 +30,7 @@ class Enrolled(DeckClassifier):
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def __call__(self, _: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
+    def __call__(self, _: Image, quads: Sequence[Points]) -> tuple[Observation, ...]:
         """Give the look that is set."""
         return tuple(self._desk.look(quad) for quad in quads)
 
@@ -55,13 +55,13 @@ class Desk:
         """What is known of the card."""
         return self.reader.faces[WHERE]
 
-    def look(self, quad: Points) -> Look:
+    def look(self, quad: Points) -> Observation:
         """Return a look at the card."""
         self.looks += 1
         self.ends.append(quad[0].tolist())
         log_p = np.full(52, np.log((1 - self.p) / 51))
         log_p[self.card.index] = np.log(self.p)
-        return Look(log_p.astype(np.float32), self.readable, self.strange)
+        return Observation(log_p.astype(np.float32), self.readable, self.strange)
 
     def show(self, frames: int, *, kind: Kind | None = Kind.FACE, shift: float = 0.0) -> Face:
         """Show the card for some frames, `None`: hidden; return what is known of it."""

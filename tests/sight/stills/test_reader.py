@@ -14,7 +14,7 @@ from datasets.faces.registry import load_deck
 from datasets.render.paint import lay, pyramid
 from vision.cli import main
 from vision.game.cards import Card
-from vision.sight.detection.classifier import CardModels, Look
+from vision.sight.detection.classifier import CardModels, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.stills.proposals import PASSES, passes_for
 from vision.sight.stills.reader import StillCard, annotate, read_still
@@ -111,16 +111,16 @@ def box(left: int, top: int, width: int, height: int) -> np.ndarray:
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
 
 
-def look(name: str, share: float) -> Look:
+def look(name: str, share: float) -> Observation:
     """Return a look that gives a card a share of the probability."""
     log_p = np.full(52, np.log((1 - share) / 51), np.float32)
     log_p[Card.parse(name).index] = np.log(share)
-    return Look(log_p, 0.9999)
+    return Observation(log_p, 0.9999)
 
 
 def read(
     seen: Seen,
-    look_at: Callable[[np.ndarray], Look],
+    look_at: Callable[[np.ndarray], Observation],
     signs: dict[str, tuple[int, int]] | None = None,
 ) -> tuple[StillCard, ...]:
     """Read a black picture with eyes made of two functions.
@@ -128,7 +128,7 @@ def read(
     `signs` says where (x, y) a card's one sign is: painted over, it is not read any more.
     """
 
-    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Look, ...]:
+    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Observation, ...]:
         looks = [look_at(quad) for quad in quads]
         at = [(signs or {}).get(str(Card.of(int(each.log_p.argmax()))), (0, 0)) for each in looks]
         return tuple(
@@ -144,7 +144,7 @@ def read(
 def test_read_of_an_outline_nearly_square_tries_it_both_ways(height: int, named: str) -> None:
     """A card that leans far may lie across its outline; one that is plainly long is not turned."""
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         lies_across = abs(quad[1, 0] - quad[0, 0]) < 1
         return look("Ks", 0.999 if lies_across else 1 / 52)
 
@@ -155,7 +155,7 @@ def test_read_of_an_outline_nearly_square_tries_it_both_ways(height: int, named:
 def test_read_of_a_card_half_covered_finds_the_whole_of_it() -> None:
     """A box of the lower part alone is read as the whole card that it is a part of."""
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         whole = quad[:, 1].min() < 110
         return look("7d", 0.999 if whole else 1 / 52)
 
@@ -170,7 +170,7 @@ def test_read_of_outlines_that_disagree_is_no_card() -> None:
     near, far = box(100, 100, 100, 140), box(100, 100, 110, 155)
     seen = Seen(Detection(near, Kind.FACE, 0.9), Detection(far, Kind.FACE, 0.8))
 
-    def look_at(quad: np.ndarray, rival: str) -> Look:
+    def look_at(quad: np.ndarray, rival: str) -> Observation:
         near = np.ptp(quad[:, 0]) < 105
         return look("As", 0.985) if near else look(rival, 0.98)
 
@@ -185,7 +185,7 @@ def test_read_of_a_card_is_not_doubted_for_the_card_beside_it() -> None:
     """An outline that is partly on another card, and reads like it, raises no doubt."""
     seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 115, 170)))
 
-    def look_at(quad: np.ndarray, beside: str) -> Look:
+    def look_at(quad: np.ndarray, beside: str) -> Observation:
         left = round(float(quad[:, 0].min()))
         return {100: look("As", 0.985), 115: look("Kd", 0.98), 170: look(beside, 0.999)}[left]
 
@@ -199,7 +199,7 @@ def test_read_doubts_a_card_once_for_each_other_that_it_may_be() -> None:
     quads = box(100, 100, 100, 140), box(100, 100, 110, 155), box(100, 100, 91, 127)
     seen = Seen(*(Detection(quad, Kind.FACE, 0.9) for quad in quads))
 
-    def look_at(quad: np.ndarray, others: tuple[str, str]) -> Look:
+    def look_at(quad: np.ndarray, others: tuple[str, str]) -> Observation:
         names = {100: "As", 110: others[0], 91: others[1]}
         wide = round(float(np.ptp(quad[:, 0])))
         return look(names[wide], 0.985 if wide == 100 else 0.3)
@@ -215,7 +215,7 @@ def test_read_names_both_of_two_sure_neighbours_in_a_fan() -> None:
     for shift, sign, named in ((22, 215, {"8d", "5d"}), (10, 206, {"8d", "5d"}), (10, 190, {"8d"})):
         seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 100 + shift)))
 
-        def look_at(quad: np.ndarray) -> Look:
+        def look_at(quad: np.ndarray) -> Observation:
             return look("8d", 0.9999) if quad[:, 0].min() < 104 else look("5d", 0.985)
 
         found = read(seen, look_at, {"8d": (110, 110), "5d": (sign, 110)})
@@ -235,7 +235,7 @@ def test_read_names_the_middle_card_of_three_by_a_sign_that_no_card_on_it_covers
     scores = {55: 0.9, 95: 0.8, upper: 0.9}
     seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, scores[x]) for x in places))
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         return look(places[round(float(quad[:, 0].min()))], 0.9999)
 
     found = read(seen, look_at, {"Ts": (60, 110), "5c": (225, 230), "8d": (115, 110)})
@@ -250,7 +250,7 @@ def test_read_of_an_outline_across_two_cards_must_show_a_sign_of_its_own(
     scores = {55: 0.9, 110: 0.8, 151: 0.9}
     seen = Seen(*(Detection(box(x, 100, 90, 140), Kind.FACE, scores[x]) for x in scores))
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         left = round(float(quad[:, 0].min()))
         return {55: look("As", 0.9999), 110: look("Ac", 0.9999), 151: look("Kc", 0.9999)}[left]
 
@@ -276,7 +276,7 @@ def test_read_of_a_part_of_a_card_is_no_card_and_a_card_on_another_is_one(
         Detection(box(20, 20, 100, 140), Kind.FACE, 0.95), Detection(second, Kind.FACE, score)
     )
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         return (
             look("Tc", 0.9999)
             if round(float(quad[0, 0])) in (20, 120) and np.ptp(quad[:, 1]) > 130
@@ -300,7 +300,7 @@ def test_read_of_a_covered_card_that_the_detector_doubts_needs_outlines_that_agr
         *(Detection(box(x, y, 100, 140), Kind.FACE, 0.3) for x, y in corners),
     )
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         return look("Tc", 0.9999) if quad.min(axis=0).sum() < 50 else look("9d", 0.9998)
 
     found = read(seen, look_at, {"Tc": (25, 24), "9d": (80, 80)})
@@ -312,10 +312,10 @@ def test_read_gives_a_card_on_several_whose_signs_it_does_not_hide() -> None:
     places, scores = {35: "5d", 80: "Qd", 128: "4c"}, {35: 0.9, 80: 0.8, 128: 0.9}
     seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, scores[x]) for x in places))
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         return look(places[round(float(quad[:, 0].min()))], 0.9999)
 
-    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Look, ...]:
+    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Observation, ...]:
         # The queen has a sign at either end; each of the other cards has one outside of her.
         signs = {"Qd": ((90, 110), (170, 230)), "5d": ((50, 110),), "4c": ((215, 230),)}
         shown = [places[round(float(quad[:, 0].min()))] for quad in quads]
@@ -339,7 +339,7 @@ def test_read_gives_the_outline_of_the_detector_not_one_over_two_cards() -> None
         )
     )
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         wide = float(np.ptp(quad[:, 0]))
         upper = wide < 120 and quad[:, 0].min() > 80
         return look("7c", 0.999) if upper else look("Ah", 0.99999 if wide > 120 else 0.9999)
@@ -359,7 +359,7 @@ def test_read_says_what_it_could_not_read_once() -> None:
         Detection(box(200, 220, 100, 140), Kind.FACE, 0.2),
     )
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         first = quad[:, 0].max() < 150 and quad[:, 1].min() < 50
         return look("2h", 0.999 if first else 1 / 52)
 
@@ -386,7 +386,7 @@ def test_detection_kinds_are_the_networks_classes_in_order() -> None:
 def test_read_of_a_box_far_smaller_than_the_cards_is_not_given(side: int, given: int) -> None:
     """Cards are of one size: a speck beside one that is read is not given as an unread card."""
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         return look("7d", 0.999 if quad[:, 0].max() < 200 else 1 / 52)
 
     card = Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)
@@ -401,7 +401,7 @@ def test_read_gives_no_unread_card_where_the_classifier_sees_none() -> None:
     """
 
     def seen(rank: float, suit: float) -> tuple[StillCard, ...]:
-        found = Look(np.full(52, -np.log(52), np.float32), rank * suit, rank_seen=rank)
+        found = Observation(np.full(52, -np.log(52), np.float32), rank * suit, rank_seen=rank)
         return read(Seen(Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)), lambda _: found)
 
     assert seen(0.6, 0.5) == ()
@@ -413,7 +413,7 @@ def test_read_follows_up_only_outlines_that_promise_a_card() -> None:
     """Of an outline that shows nothing at the first look no other end is looked at."""
     looks: list[float] = []
 
-    def look_at(quad: np.ndarray) -> Look:
+    def look_at(quad: np.ndarray) -> Observation:
         looks.append(float(quad[:, 0].min()))
         return look("Ks", 0.999 if quad[:, 0].min() < 150 else 0.2)
 
@@ -430,7 +430,7 @@ def test_read_names_a_card_twice_only_where_there_are_two(own_index: bool) -> No
     beside = Detection(box(130, 50, 100, 140), Kind.FACE, 0.9)
     index = (100, 140)  # row and column, in both outlines
 
-    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Look, ...]:
+    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Observation, ...]:
         covered = bool(image[index].any())
         return tuple(
             look("Ks", 0.999 if quad[:, 0].min() < 100 else 0.05 if covered else 0.99)

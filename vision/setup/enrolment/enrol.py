@@ -26,7 +26,7 @@ from vision.game.cards import Card
 from vision.inference.deck_file import write
 from vision.inference.load import ModelSet
 from vision.setup.enrolment.gather import Gatherer, Showing, Sighting
-from vision.sight.detection.classifier import CROP_SIZE, FACES, STILL_LOOKS, Classifier
+from vision.sight.detection.classifier import CROP_SIZE, FACES, STILL_OBSERVATIONS, Classifier
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Frame, Image, TableView, rectify
 from vision.sight.reading.deck import Captured, Deck, likeness, spread_evenly
@@ -129,7 +129,7 @@ def margins(log_p: NDArray[np.floating], cards: NDArray[np.int64]) -> NDArray[np
     for card in np.unique(cards):
         rows = np.asarray(log_p[cards == card], np.float64)
         gaps = rows[:, [card]] - rows
-        found[card] = STILL_LOOKS * np.quantile(gaps, POOR, axis=0)
+        found[card] = STILL_OBSERVATIONS * np.quantile(gaps, POOR, axis=0)
         found[card, card] = np.inf
     return found
 

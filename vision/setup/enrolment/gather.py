@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
-from vision.sight.detection.classifier import CROP_SIZE, FACES, Look, LookFusion
+from vision.sight.detection.classifier import CROP_SIZE, FACES, Fusion, Observation
 from vision.sight.geometry.plane import Image
 from vision.sight.reading.deck import Captured, likeness
 
@@ -61,14 +61,14 @@ class Showing:
     first: int
     last: int
     crops: list[Image] = field(default_factory=list)
-    fusion: LookFusion = field(default_factory=LookFusion)
+    fusion: Fusion = field(default_factory=Fusion)
     named: Card | None = None
     left_out: bool = False
 
     def take(self, seen: Sighting, picture: int) -> None:
         """Add a look."""
         self.place, self.last = seen.place, picture
-        self.fusion.add(Look(seen.log_p, seen.readable), changed=False)
+        self.fusion.add(Observation(seen.log_p, seen.readable), changed=False)
         if len(self.crops) < MOST_CROPS:
             self.crops.append(seen.crop)
 

@@ -1,7 +1,7 @@
 """Read the face of a card: calibrated log-probabilities, and whether it can be read at all.
 
-`LookFusion` makes one opinion of many looks at one card; `SwitchCheck` weighs by its looks whether
-a card that was read is another one now.
+`Fusion` makes one opinion of many observations of one card; `SwitchCheck` weighs by its
+observations whether a card that was read is another one now.
 
 The network sees the card rectified from the full picture, and is given as an `infer` callable.
 """
@@ -25,9 +25,9 @@ from vision.sight.geometry.plane import Image, Points, rectify
 CROP_SIZE = (96, 136)
 RANKS, SUITS = len(RANK_LETTERS), len(SUIT_LETTERS)
 FACES = len(DECK)
-# A look counts as one at a face if `Look.readable` is at least this (0 to 1): the even chance, as
-# the probability is calibrated. Lower, and hands and backs are read; higher, and poor looks at
-# covered cards are lost.
+# An observation counts as one at a face if `Observation.readable` is at least this (0 to 1): the
+# even chance, as the probability is calibrated. Lower, and hands and backs are read; higher, and
+# poor observations of covered cards are lost.
 LEAST_READABLE = 0.5
 # The least confidence (0 to 1) with which a back must read as one card to be taken for a face.
 # Set after a simulated film in which a jack was taken for a back. Lower, and
@@ -36,13 +36,13 @@ LEAST_SURE = 0.98
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look:
-    """One look at one card.
+class Observation:
+    """One observation of one card.
 
     `log_p` holds 52 calibrated log-probabilities by `Card.index`; `readable` (0 to 1) is the
     probability that both rank and suit of a face can be seen here, `rank_seen` that the rank can,
     `back` that the back of a card can; `strange` is how far it is from the enrolled deck's own
-    cards, in spreads of their own looks: 0 where no deck is enrolled.
+    cards, in spreads of their own observations: 0 where no deck is enrolled.
     """
 
     log_p: NDArray[np.float32]
@@ -53,16 +53,16 @@ class Look:
 
     @property
     def best(self) -> Card:
-        """The most probable face of this look alone."""
+        """The most probable face of this observation alone."""
         return DECK[int(self.log_p.argmax())]
 
     @property
     def confidence(self) -> float:
-        """How sure the look is of its best face, 0 to 1."""
+        """How sure the observation is of its best face, 0 to 1."""
         return self.readable * float(np.exp(self.log_p.max()))
 
 
-Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
+Classify = Callable[[Image, Sequence[Points]], Sequence[Observation]]
 
 
 class Classifier:
@@ -87,25 +87,25 @@ class Classifier:
         self.seen_temperature = seen_temperature
         self.seen_shift = seen_shift
 
-    def __call__(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
-        """Return one look for each quad (4 x 2 pixels, clockwise, edge 0-1 a short side)."""
+    def __call__(self, image: Image, quads: Sequence[Points]) -> tuple[Observation, ...]:
+        """Return one observation for each quad (4 x 2 pixels, clockwise, edge 0-1 a short side)."""
         if not quads:
             return ()
         return self.of_crops([rectify(image, quad, CROP_SIZE) for quad in quads])
 
-    def of_crops(self, crops: Sequence[Image]) -> tuple[Look, ...]:
-        """Return one look for each rectified card (136 x 96 x 3, BGR)."""
-        return self.looks(self._infer(batch(crops)))
+    def of_crops(self, crops: Sequence[Image]) -> tuple[Observation, ...]:
+        """Return one observation for each rectified card (136 x 96 x 3, BGR)."""
+        return self.observations(self._infer(batch(crops)))
 
-    def looks(self, logits: Tensor) -> tuple[Look, ...]:
-        """Turn N x 20 logits into looks."""
+    def observations(self, logits: Tensor) -> tuple[Observation, ...]:
+        """Turn N x 20 logits into observations."""
         ranks = _log_softmax(logits[:, :RANKS] / self.temperature)
         suits = _log_softmax(logits[:, RANKS : RANKS + SUITS] / self.temperature)
         joint = (ranks[:, :, None] + suits[:, None, :]).reshape(len(logits), RANKS * SUITS)
         shifted = (logits[:, RANKS + SUITS : -1] + self.seen_shift) / self.seen_temperature
         seen = 1 / (1 + np.exp(-np.column_stack([shifted, logits[:, -1]])))
         return tuple(
-            Look(
+            Observation(
                 row.astype(np.float32), float(rank * suit), rank_seen=float(rank), back=float(back)
             )
             for row, (rank, suit, back) in zip(joint, seen, strict=True)
@@ -125,30 +125,30 @@ class CardModels:
     classifier: Classifier
 
 
-# --- looks fused ----------------------------------------------------------------------------------
+# --- observations fused ---------------------------------------------------------------------------
 
-# Looks at a card that lies still are nearly copies of each other: their errors agree. They are
-# averaged, and the average counts as at most three independent looks, however many there were; a
-# new count is begun only by a new pose or new light. Looks at a card whose signs can hardly be seen
-# share what covers or blurs them: ten of those are one.
-# The values below were set by judgement with the first reader and confirmed on simulated films.
+# Observations of a card that lies still are nearly copies of each other: their errors agree. They
+# are averaged, and the average counts as at most three independent observations, however many there
+# were; a new count is begun only by a new pose or new light. Observations of a card whose signs can
+# hardly be seen share what covers or blurs them: ten of those are one. The values below were set by
+# judgement with the first reader and confirmed on simulated films.
 
-# The least probability of error that a single look is believed to have, however sure it is, so that
-# one look alone never meets the default bound of 1e-5. Lower, and one freak look names a card;
-# higher, and clear cards need many looks.
-LOOK_ERROR = 2e-4
-# As how many independent looks those in one pose and light count at most. Higher, and an error
-# that all of them share is taken for certainty; lower, and cards that lie still stay unread.
-STILL_LOOKS = 3.0
-# After how many looks in one pose (weighted by readability) they count half of that. Lower reads
-# sooner, from fewer pictures.
+# The least probability of error that a single observation is believed to have, however sure it is,
+# so that one observation alone never meets the default bound of 1e-5. Lower, and one freak
+# observation names a card; higher, and clear cards need many observations.
+OBSERVATION_ERROR = 2e-4
+# As how many independent observations those in one pose and light count at most. Higher, and an
+# error that all of them share is taken for certainty; lower, and cards that lie still stay unread.
+STILL_OBSERVATIONS = 3.0
+# After how many observations in one pose (weighted by readability) they count half of that. Lower
+# reads sooner, from fewer pictures.
 HALFWAY = 2.0
-# Up to the first mean readability (0 to 1) all looks count as one, from the second on in full,
-# between in proportion. Lower, and what one finger or one blur hides is believed after ten looks;
-# higher, and cards that are partly covered stay unread.
+# Up to the first mean readability (0 to 1) all observations count as one, from the second on in
+# full, between in proportion. Lower, and what one finger or one blur hides is believed after ten
+# observations; higher, and cards that are partly covered stay unread.
 HARDLY_SEEN, CLEARLY_SEEN = 0.8, 0.95
-# As how many independent looks all poses together count at most, for the same reason.
-MOST_LOOKS = 6.0
+# As how many independent observations all poses together count at most, for the same reason.
+MOST_OBSERVATIONS = 6.0
 # What a face with no copy left in the shoe weighs against one copy of another (no unit). At 0 an
 # earlier misread would make a true card unreadable; higher, and the count of copies decides little.
 NO_COPY = 1e-6
@@ -170,52 +170,53 @@ class Opinion:
 
 @dataclass(slots=True, eq=False)
 class _Still:
-    """Looks in one pose and light: their weighted sum, the sum of their weights, their number."""
+    """Observations in one pose and light: their weighted sum, the sum of weights, their number."""
 
     total: NDArray[np.float64] = field(default_factory=lambda: np.zeros(FACES))
     weight: float = 0.0
-    looks: int = 0
+    count: int = 0
 
     def clearness(self) -> float:
-        """Return how far (0 to 1) these looks may confirm each other: not if they share a cover."""
-        beyond = self.weight / self.looks - HARDLY_SEEN
+        """Return how far (0 to 1) these may confirm each other: not if they share a cover."""
+        beyond = self.weight / self.count - HARDLY_SEEN
         return min(1.0, max(0.0, beyond / (CLEARLY_SEEN - HARDLY_SEEN)))
 
     def worth(self) -> float:
-        """Return as how many independent looks these count."""
-        most = 1 + (STILL_LOOKS - 1) * self.clearness()
-        return min(most, STILL_LOOKS * self.weight / (self.weight + HALFWAY))
+        """Return as how many independent observations these count."""
+        most = 1 + (STILL_OBSERVATIONS - 1) * self.clearness()
+        return min(most, STILL_OBSERVATIONS * self.weight / (self.weight + HALFWAY))
 
 
-class LookFusion:
-    """The looks at the face of one card, fused; `looks` is how many were readable."""
+class Fusion:
+    """The observations of the face of one card, fused; `count` is how many were readable."""
 
     def __init__(self) -> None:
         self._stills: list[_Still] = []
-        self.looks = 0
+        self.count = 0
 
-    def add(self, look: Look, *, changed: bool) -> None:
-        """Take one look; `changed`: pose or light differ from those of the look before.
+    def add(self, observation: Observation, *, changed: bool) -> None:
+        """Take one observation; `changed`: pose or light differ from those of the one before.
 
-        A look below LEAST_READABLE does not count.
+        An observation below LEAST_READABLE does not count.
         """
-        if look.readable < LEAST_READABLE:
+        if observation.readable < LEAST_READABLE:
             return
         if changed or not self._stills:
             self._stills.append(_Still())
         doubting = np.logaddexp(
-            np.asarray(look.log_p, np.float64) + np.log1p(-LOOK_ERROR), np.log(LOOK_ERROR / FACES)
+            np.asarray(observation.log_p, np.float64) + np.log1p(-OBSERVATION_ERROR),
+            np.log(OBSERVATION_ERROR / FACES),
         )
         still = self._stills[-1]
-        still.total += look.readable * doubting
-        still.weight += look.readable
-        still.looks += 1
-        self.looks += 1
+        still.total += observation.readable * doubting
+        still.weight += observation.readable
+        still.count += 1
+        self.count += 1
 
     def opinion(self, copies_left: NDArray[np.floating]) -> Opinion | None:
-        """Return the opinion of the looks, given the copies of each face (52) left in the shoe.
+        """Return what they come to, given the copies of each face (52) left in the shoe.
 
-        `None` before the first look that counts.
+        `None` before the first observation that counts.
         """
         if not self._stills:
             return None
@@ -227,7 +228,7 @@ class LookFusion:
         return Opinion(DECK[best], rest / (1.0 + rest), DECK[second])
 
     def shares(self, copies_left: NDArray[np.floating]) -> NDArray[np.float64] | None:
-        """Return the probability of each face (52); `None` before the first look that counts."""
+        """Return the probability of each face (52); `None` before the first that counts."""
         if not self._stills:
             return None
         belief = self._belief(copies_left)
@@ -236,25 +237,25 @@ class LookFusion:
 
     def _belief(self, copies_left: NDArray[np.floating]) -> NDArray[np.float64]:
         worth = [still.worth() for still in self._stills]
-        most = 1 + (MOST_LOOKS - 1) * max(still.clearness() for still in self._stills)
+        most = 1 + (MOST_OBSERVATIONS - 1) * max(still.clearness() for still in self._stills)
         scale = min(1.0, most / sum(worth))
         belief = np.log(np.maximum(np.asarray(copies_left, np.float64), NO_COPY))
-        for still, looks in zip(self._stills, worth, strict=True):
-            belief = belief + scale * looks * still.total / still.weight
+        for still, independent in zip(self._stills, worth, strict=True):
+            belief = belief + scale * independent * still.total / still.weight
         return np.asarray(belief, np.float64)
 
 
 # --- whether a card that was read is another one now ----------------------------------------------
 
 # A partly covered card is misread with full confidence, so another face by itself proves no switch.
-# Each clear sight of a card between two hidings is a stretch. The looks that show the face that was
-# read are pooled, and so are the stretches that show another: a hand that cuts one short takes
-# nothing from what was seen in it. The odds of a switch are against all that may explain both faces
-# without one: that either was misread, that a card lies on the first, that the table was not seen
-# in between or the card not hidden.
+# Each clear sight of a card between two hidings is a stretch. The observations that show the face
+# that was read are pooled, and so are the stretches that show another: a hand that cuts one short
+# takes nothing from what was seen in it. The odds of a switch are against all that may explain both
+# faces without one: that either was misread, that a card lies on the first, that the table was not
+# seen in between or the card not hidden.
 
 # For how long, in ms, a card is out of clear sight before it may be another one. Shorter checks
-# cards that the detector missed once, which costs looks; longer overlooks a quick hand.
+# cards that the detector missed once, which costs observations; longer overlooks a quick hand.
 HIDDEN_MS = 200
 # How likely (0 to 1) a hidden card is switched: as a departure from procedure within a second
 # (`following.actions`). And a card drawn by then, and seen nowhere else, to lie on it. A higher
@@ -264,11 +265,11 @@ SWITCHED, LAID_ON = 2e-3, 0.1
 # that leaves misleads, and a card that moves. Longer, and a switch is alleged later; shorter, and a
 # slow hand makes a misread a crime.
 MISREAD, MISREAD_MS = 0.01, 80.0
-# Two looks further apart than this, ms, show a face for so long only.
+# Two observations further apart than this, ms, show a face for so long only.
 APART_MS = 400
 # For how long, ms, a card is looked at each time since it was hidden, and another face must show
 # before the reading is called in doubt. Shorter, and a moment makes a doubt for people; longer
-# costs looks.
+# costs observations.
 SETTLES_MS = 1000
 # A card that is known to be out so much later, ms, may have been out before.
 LATE_MS = 1000
@@ -284,23 +285,23 @@ class Drawn(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Pool:
-    """Looks at one card, and for how long (ms) it was in clear sight meanwhile."""
+    """Observations of one card, and for how long (ms) it was in clear sight meanwhile."""
 
-    fusion: LookFusion = field(default_factory=LookFusion)
+    fusion: Fusion = field(default_factory=Fusion)
     ms: float = 0.0
     last_at: int | None = None
 
-    def add(self, at: int, look: Look, *, changed: bool) -> None:
-        """Take a look; without `last_at` it is the first since the card was hidden."""
-        self.fusion.add(look, changed=changed)
+    def add(self, at: int, observation: Observation, *, changed: bool) -> None:
+        """Take an observation; without `last_at` it is the first since the card was hidden."""
+        self.fusion.add(observation, changed=changed)
         self.ms += 0 if self.last_at is None else min(APART_MS, at - self.last_at)
         self.last_at = at
 
-    def extend(self, looks: Sequence[tuple[int, Look, bool]]) -> None:
-        """Take the looks of a stretch: time, look, whether pose or light changed."""
+    def extend(self, observations: Sequence[tuple[int, Observation, bool]]) -> None:
+        """Take the observations of a stretch: time, observation, whether pose or light changed."""
         self.last_at = None
-        for at, look, changed in looks:
-            self.add(at, look, changed=changed)
+        for at, observation, changed in observations:
+            self.add(at, observation, changed=changed)
 
     @property
     def misread(self) -> float:
@@ -318,7 +319,7 @@ class Stretch:
 
     since: int
     excused: bool = False
-    looks: list[tuple[int, Look, bool]] = field(default_factory=list)
+    observations: list[tuple[int, Observation, bool]] = field(default_factory=list)
     loose: set[int] = field(default_factory=set)
 
     def note(self, drawn: Sequence[Drawn]) -> None:
@@ -329,10 +330,10 @@ class Stretch:
 
 
 class SwitchCheck:
-    """The looks at a card that was `read` so, and at what lies in its place since; times in ms."""
+    """The observations of a card that was `read`, and of what lies there since; times in ms."""
 
     def __init__(self, read: Card, same: Pool) -> None:
-        """Begin with the looks from which it was read."""
+        """Begin with the observations from which it was read."""
         self.read, self._same = read, same
         self._others: list[Stretch] = []  # that ended, and showed another face
         self._stretch: Stretch | None = None
@@ -341,17 +342,17 @@ class SwitchCheck:
         self._drawn: Sequence[Drawn] = ()
 
     @property
-    def looks(self) -> int:
-        """How many looks agree with what was read."""
-        return self._same.fusion.looks
+    def agreeing(self) -> int:
+        """How many observations agree with what was read."""
+        return self._same.fusion.count
 
     @property
     def is_on(self) -> bool:
         """Whether it is open since it was hidden what lies there."""
         if self._stretch is None:
             return False
-        looks = self._stretch.looks
-        return not looks or looks[-1][0] - self._stretch.since < SETTLES_MS
+        observations = self._stretch.observations
+        return not observations or observations[-1][0] - self._stretch.since < SETTLES_MS
 
     @property
     def was_cut_short(self) -> bool:
@@ -379,44 +380,46 @@ class SwitchCheck:
         self._end()
         self._hidden_since, self._blind = at, True
 
-    def take(self, at: int, look: Look, *, changed: bool) -> None:
-        """Take a look at what lies there."""
-        if look.readable < LEAST_READABLE:
+    def take(self, at: int, observation: Observation, *, changed: bool) -> None:
+        """Take an observation of what lies there."""
+        if observation.readable < LEAST_READABLE:
             return
-        agrees = look.best == self.read
+        agrees = observation.best == self.read
         if self._stretch is None:
             if agrees and not self._others:
-                self._same.add(at, look, changed=changed)
+                self._same.add(at, observation, changed=changed)
                 return
             self._stretch = Stretch(at, excused=not self._others)
-        self._stretch.looks.append((at, look, changed or not self._stretch.looks))
+        self._stretch.observations.append(
+            (at, observation, changed or not self._stretch.observations)
+        )
         if self._stretch.excused and agrees:
             self.confirm()
 
     def confirm(self) -> None:
         """Take that the card that was read lies there: what showed another face was misread."""
         if self._stretch is not None:
-            self._same.extend(self._stretch.looks)
+            self._same.extend(self._stretch.observations)
         self._stretch, self._others = None, []
 
     def now(self, left: NDArray[np.float64]) -> Opinion | None:
-        """Return what lies there since it was hidden, `None` before the first look that counts.
+        """Return what lies there since it was hidden, `None` before the first that counts.
 
         `left` are the copies of each face (52) that it may be.
         """
         own = Pool()
         if self._stretch is not None:
-            own.extend(self._stretch.looks)
+            own.extend(self._stretch.observations)
         here = own.fusion.opinion(left)
         if here is not None and here.best == self.read:
             return here
         return self.pool().fusion.opinion(left)
 
     def pool(self) -> Pool:
-        """Return all looks at what may be another card."""
+        """Return all observations of what may be another card."""
         pool = Pool()
         for stretch in self._stretches():
-            pool.extend(stretch.looks)
+            pool.extend(stretch.observations)
         return pool
 
     @property
@@ -439,18 +442,20 @@ class SwitchCheck:
         return SWITCHED / without, pool.ms
 
     def _stretches(self) -> list[Stretch]:
-        running = [self._stretch] if self._stretch is not None and self._stretch.looks else []
+        running = (
+            [self._stretch] if self._stretch is not None and self._stretch.observations else []
+        )
         return [*self._others, *running]
 
     def _end(self) -> None:
-        """End a stretch: its looks go to those that show the same."""
+        """End a stretch: its observations go to those that show the same."""
         stretch, self._stretch, self._same.last_at = self._stretch, None, None
-        if stretch is None or not stretch.looks:
+        if stretch is None or not stretch.observations:
             return
         pool = Pool()
-        pool.extend(stretch.looks)
+        pool.extend(stretch.observations)
         fused = pool.fusion.opinion(ALL)
         if fused is not None and fused.best != self.read:
             self._others.append(stretch)
         elif not self._others:
-            self._same.extend(stretch.looks)
+            self._same.extend(stretch.observations)

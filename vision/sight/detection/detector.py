@@ -109,9 +109,9 @@ class Boxes(NamedTuple):
     kinds: NDArray[np.intp]
     scores: NDArray[np.float32]
 
-    def of(self, kept: NDArray[np.bool_]) -> Boxes:
+    def of(self, which: NDArray[np.bool_]) -> Boxes:
         """Return those of which n truths say so."""
-        return Boxes(self.quads[kept], self.kinds[kept], self.scores[kept])
+        return Boxes(self.quads[which], self.kinds[which], self.scores[which])
 
     def all(self) -> list[Detection]:
         """Return all of them."""
@@ -281,11 +281,11 @@ class Detector:
     def __call__(self, image: Image, *, threshold: float | None = None) -> tuple[Detection, ...]:
         """Return the cards of a picture (H x W x 3, BGR), surest first, from a `threshold` on."""
         least = self._threshold if threshold is None else threshold
-        kept = suppress(self.boxes(image, self._size, least), self._overlap)
-        if self._corners is None or not kept:
-            return kept
+        found = suppress(self.boxes(image, self._size, least), self._overlap)
+        if self._corners is None or not found:
+            return found
         # Two boxes of one card become the same outline twice: suppress again.
-        return suppress(self.outlined(image, kept), self._overlap)
+        return suppress(self.outlined(image, found), self._overlap)
 
     def scale(self, width: int, height: int) -> float:
         """Return how many pixels of the network's input a pixel of such a picture becomes."""
@@ -410,11 +410,11 @@ def surest(quads: ArrayLike, scores: ArrayLike, most: float) -> list[int]:
     low, high = shapes.min(axis=1), shapes.max(axis=1)
     areas = np.array([cv2.contourArea(shape) for shape in shapes])
     left = np.ones(len(shapes), bool)
-    kept: list[int] = []
+    surest: list[int] = []
     for i in np.argsort(-np.asarray(scores), kind="stable").tolist():
         if not left[i]:
             continue
-        kept.append(i)
+        surest.append(i)
         left[i] = False
         # Quads that lie apart, or differ more in size, cannot overlap by so much: a quick test.
         near = left & (low < high[i]).all(axis=1) & (high > low[i]).all(axis=1)
@@ -425,4 +425,4 @@ def surest(quads: ArrayLike, scores: ArrayLike, most: float) -> list[int]:
         for j in np.flatnonzero(near).tolist():
             shared = shared_area(shapes[i], shapes[j])
             left[j] = shared / (areas[i] + areas[j] - shared) <= most
-    return kept
+    return surest

@@ -127,7 +127,7 @@ LEAST_CELLS = 60
 # Cards that must have left before a colour can be new, or a face unlike theirs; and the share (0 to
 # 1) that is kept of what is known when one more leaves. Fewer, and a hand that turns is new; kept
 # longer, old light stays.
-LEAST_CARDS, KEPT = 3, 0.9
+LEAST_CARDS, REMEMBERED = 3, 0.9
 # A colour is known if it made up at least this share (0 to 1) of what changed, over all cards. The
 # rims of fingers are less.
 KNOWN = 0.0005
@@ -153,7 +153,7 @@ class KnownColours:
         if len(cells) < LEAST_CELLS:
             return
         counts = np.bincount(cells, minlength=SIDE**3).reshape(self._share.shape)
-        self._share = KEPT * self._share + (1 - KEPT) * counts / len(cells)
+        self._share = REMEMBERED * self._share + (1 - REMEMBERED) * counts / len(cells)
         self._cards += 1
 
     def novelty(self, pictures: list[Cells]) -> float | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vision.game.cards import Card
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import BurnKind, Dealing, Rules
-from vision.sight.detection.classifier import Drawn, Look
+from vision.sight.detection.classifier import Drawn, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import slots_beside
 from vision.sight.following.cards import (
@@ -135,7 +135,7 @@ class Follower:
         self._elsewhere = ElsewhereWatch(view)
         self._flash = FlashWatch(view)
         self._aside = AsideEvidence()
-        self.observations: tuple[Look, ...] = ()
+        self.observations: tuple[Observation, ...] = ()
         self._shown: tuple[PlaceLook, ...] = ()
         self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out

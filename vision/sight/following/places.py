@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
-from vision.sight.detection.classifier import LEAST_SURE, Classify, Look
+from vision.sight.detection.classifier import LEAST_SURE, Classify, Observation
 from vision.sight.detection.detector import Detection, Detector, Kind, bounds
 from vision.sight.geometry.plane import (
     Cutter,
@@ -348,7 +348,7 @@ class FaceCheck:
 
     def __call__(
         self, frame: Frame, found: Sequence[Detection]
-    ) -> tuple[tuple[Detection, ...], tuple[Look, ...]]:
+    ) -> tuple[tuple[Detection, ...], tuple[Observation, ...]]:
         """Return the detections with the kinds that hold at full size, and the looks at backs."""
         self._checked = [back for back in self._checked if 0 <= frame.at - back[1] < AGAIN_MS]
         backs = [

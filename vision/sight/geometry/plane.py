@@ -172,14 +172,14 @@ def _within(shape: list[complex], start: complex, end: complex) -> list[complex]
     sides = [(way * (corner - start)).imag for corner in shape]
     if min(sides) >= 0:
         return shape
-    kept: list[complex] = []
+    inner: list[complex] = []
     for number, (corner, side) in enumerate(zip(shape, sides, strict=True)):
         before, its_side = shape[number - 1], sides[number - 1]
         if (side >= 0) != (its_side >= 0):
-            kept.append(before + (corner - before) * its_side / (its_side - side))
+            inner.append(before + (corner - before) * its_side / (its_side - side))
         if side >= 0:
-            kept.append(corner)
-    return kept
+            inner.append(corner)
+    return inner
 
 
 # --- lens ----------------------------------------------------------------------------------------

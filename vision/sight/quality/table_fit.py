@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vision.game.events import CoupSeen, Event, Slot
-from vision.sight.detection.classifier import LEAST_READABLE, Look
+from vision.sight.detection.classifier import LEAST_READABLE, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import (
     APART_MM,
@@ -54,12 +54,13 @@ OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far bel
 # view believed, if half of those laid last were. One may be chance, and hands that clear the table
 # look like two draws where the mouth is elsewhere; more delay the first coup of a run.
 BELIEVED = 2
-# Looks at faces over which it is judged whether they are in mirror image, and by how much surer (0
-# to 1) they are then: on films right pictures gave -0.2 and less, mirrored ones 0.15 and more.
+# Observations of faces over which it is judged whether they are in mirror image, and by how much
+# surer (0 to 1) they are then: on films right pictures gave -0.2 and less, mirrored ones 0.15 and
+# more.
 MIRROR_FACES, MIRRORED = 12, 0.05
-# Looks, so many ms apart, in which two faces or more lay outside the slots and none inside, beyond
-# those with faces inside: ten seconds, as long as the layouts of two coups lie. Fewer, and a burn
-# that is spread on the layout makes the reader blind.
+# Observations, so many ms apart, in which two faces or more lay outside the slots and none inside,
+# beyond those with faces inside: ten seconds, as long as the layouts of two coups lie. Fewer, and a
+# burn that is spread on the layout makes the reader blind.
 OUTSIDE_PICTURES, LOOK_EVERY_MS = 20, 500
 # The view is to be measured again where cards look by this share larger or smaller, or lie so many
 # mm from the middle of their slots, all of them, or turned by so many degrees: films are read at
@@ -67,9 +68,9 @@ OUTSIDE_PICTURES, LOOK_EVERY_MS = 20, 500
 # (`python -m models.evaluate.wrong_views`). Wider, and cards stay unread; narrower, and untidy
 # dealers raise it.
 DRIFT_SHARE, DRIFT_MM, DRIFT_DEGREES = 0.1, 25.0, 8.0
-# Cards laid last whose place and size count, each of so many looks at least: more hide a push for
-# longer, fewer let one untidy coup raise it. So many of them, in as many slots, tell the size; from
-# CARDS on all is reported.
+# Cards laid last whose place and size count, each of so many observations at least: more hide a
+# push for longer, fewer let one untidy coup raise it. So many of them, in as many slots, tell the
+# size; from CARDS on all is reported.
 RESTS, LEAST_LOOKS, LEAST_RESTS = 40, 2, 4
 MOST_OVERLAP = 0.4  # of what two slots cover (0 to 1); neighbours that touch share 0.1 at most
 
@@ -127,7 +128,7 @@ class TableFit:
         self,
         view: TableView,
         deal_order: Sequence[Slot],
-        classify: Callable[[Image, Sequence[Points]], Iterable[Look]],
+        classify: Callable[[Image, Sequence[Points]], Iterable[Observation]],
     ) -> None:
         """Watch a view of a house that deals the first four cards in that order."""
         self._view, self._deal_order, self._classify = view, deal_order, classify
@@ -135,8 +136,8 @@ class TableFit:
         self.reason = self._overlap = overlapping(view)
         self._mirrored: deque[float] = deque(maxlen=MIRROR_FACES)
         self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
-        # Of each card laid last its slot, and by looks middle (x, y mm) and size; of those that lie
-        # there now; and the medians of all that were looked at often enough.
+        # Of each card laid last its slot, and by observation middle (x, y mm) and size; of those
+        # that lie there now; and the medians of all that were looked at often enough.
         self._rests: deque[tuple[Slot, list[_Rest]]] = deque(maxlen=RESTS)
         self._resting: dict[Slot, list[_Rest]] = {}
         self._laid = np.zeros((0, 4))

@@ -2,7 +2,8 @@
 
 A picture is measured and compared with what is usual at this table: that is learned from the first
 good pictures and follows slowly. `ViewCheck` adds time: a reason has to last before it counts.
-`ReadingTrend` reports when more cards stay unread, or single looks are less sure, than before.
+`ReadingTrend` reports when more cards stay unread, or single observations are less sure, than
+before.
 
 `gauges` measures what a person sets at a camera: light, focus, and how large a card is.
 """
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Condition, CoupSeen, Event
-from vision.sight.detection.classifier import LEAST_READABLE, Look
+from vision.sight.detection.classifier import LEAST_READABLE, Observation
 from vision.sight.geometry.plane import Frame, Image, Pose, TableView
 
 # The values below were set by judgement and confirmed on drawn films of different tables: each
@@ -186,8 +187,9 @@ class ViewCheck:
 # Over how many of the last cards the share left unread is taken, and from how many on: about eight
 # coups, and four. Chosen by judgement. More react later; fewer let one bad coup raise the alert.
 CARDS, LEAST_CARDS = 40, 20
-# Over how many of the last looks their confidence is averaged; the first so many set what is usual.
-# Chosen by judgement. More react later; fewer let one hard card, looked at often, raise the alert.
+# Over how many of the last observations their confidence is averaged; the first so many set what is
+# usual. Chosen by judgement. More react later; fewer let one hard card, looked at often, raise the
+# alert.
 OBSERVATIONS = 300
 
 
@@ -196,11 +198,11 @@ class ReadingTrendLimits:
     """When reading counts as poor; the values are the table file's, section `[watch]`."""
 
     abstained_share: float  # share of the last cards that may stay unread, 0 to 1
-    confidence_drop: float  # how far the looks' mean confidence may fall below the first, 0 to 1
+    confidence_drop: float  # how far their mean confidence may fall below the first, 0 to 1
 
 
 class ReadingTrend:
-    """The share of cards left unread, and how sure single looks are, against the limits."""
+    """The share of cards left unread, and how sure single observations are, against the limits."""
 
     def __init__(self, limits: ReadingTrendLimits) -> None:
         self._limits = limits
@@ -209,10 +211,10 @@ class ReadingTrend:
         self._usual: float | None = None
         self._poor = Condition("READING_POOR")
 
-    def add_observations(self, observations: Sequence[Look]) -> None:
-        """Take the looks of one call of the classifier; those at no face do not count."""
-        faces = (look for look in observations if look.readable >= LEAST_READABLE)
-        self._sure.extend(float(np.exp(look.log_p.max())) for look in faces)
+    def add_observations(self, observations: Sequence[Observation]) -> None:
+        """Take the observations of one call of the classifier; those at no face do not count."""
+        faces = (one for one in observations if one.readable >= LEAST_READABLE)
+        self._sure.extend(float(np.exp(one.log_p.max())) for one in faces)
         if self._usual is None and len(self._sure) == OBSERVATIONS:
             self._usual = float(np.mean(self._sure))
 

@@ -1,1 +1,1 @@
-"""From looks at cards to faces, each with a bound on its error."""
+"""From observations of cards to faces, each with a bound on its error."""

@@ -1,7 +1,8 @@
-"""Reading with an enrolled deck: the classifier's looks, and whether a card is of that deck at all.
+"""Reading with an enrolled deck: what the classifier observes, and whether a card is of that deck.
 
 The faces are read by the generic classifier. Each readable face is then compared with the captured
-face it was read as, and each back with the captured back: the look holds how unlike they are.
+face it was read as, and each back with the captured back: the observation holds how unlike they
+are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.detection.classifier import CROP_SIZE, LEAST_READABLE, Classifier, Look
+from vision.sight.detection.classifier import CROP_SIZE, LEAST_READABLE, Classifier, Observation
 from vision.sight.geometry.plane import Image, Points, rectify
 
 
@@ -31,8 +32,8 @@ class Deck:
     """An enrolled deck.
 
     `faces` (52 x 136 x 96 x 3, BGR) are its captured cards, `backs` (B x 136 x 96 x 3) its back.
-    `alike` (53 x 2) is the mean and the spread of how alike other looks at each face, and last at
-    the back, are to it (inverse hyperbolic tangent of the likeness).
+    `alike` (53 x 2) is the mean and the spread of how alike other observations of each face, and
+    last at the back, are to it (inverse hyperbolic tangent of the likeness).
     """
 
     faces: NDArray[np.uint8]
@@ -47,19 +48,22 @@ class DeckClassifier(Classifier):
         self._generic = generic
         self._deck = deck
 
-    def of_crops(self, crops: Sequence[Image]) -> tuple[Look, ...]:
-        """Return the classifier's look at each rectified card, and how strange it is.
+    def of_crops(self, crops: Sequence[Image]) -> tuple[Observation, ...]:
+        """Return the classifier's observation of each rectified card, and how strange it is.
 
-        Nothing else of a look changes: covers, blur and shade make cards of the own deck strange,
-        too, so that only several looks together say that a card is foreign.
+        Nothing else of an observation changes: covers, blur and shade make cards of the own deck
+        strange, too, so that only several observations together say that a card is foreign.
         """
         if not crops:
             return ()
-        looks = self._generic.of_crops(crops)
-        return tuple(self._judged(crop, look) for crop, look in zip(crops, looks, strict=True))
+        observations = self._generic.of_crops(crops)
+        return tuple(
+            self._judged(crop, observation)
+            for crop, observation in zip(crops, observations, strict=True)
+        )
 
     def strange_backs(self, image: Image, quads: Sequence[Points]) -> tuple[float, ...]:
-        """Return how strange the backs of cards given by their quads are, as `Look.strange`."""
+        """Return how strange the backs of cards given by quads are, as `Observation.strange`."""
         return self.strange_back_crops([rectify(image, quad, CROP_SIZE) for quad in quads])
 
     def strange_back_crops(self, crops: Sequence[Image]) -> tuple[float, ...]:
@@ -68,12 +72,12 @@ class DeckClassifier(Classifier):
             return (0.0,) * len(crops)
         return tuple(self._strangeness(crop, self._deck.backs[0], -1) for crop in crops)
 
-    def _judged(self, crop: Image, look: Look) -> Look:
+    def _judged(self, crop: Image, observation: Observation) -> Observation:
         # Of a poor outline, or covered, it reads as no card rather than one: unread, not foreign.
-        if look.confidence < LEAST_READABLE:
-            return look
-        best = int(look.log_p.argmax())
-        return replace(look, strange=self._strangeness(crop, self._deck.faces[best], best))
+        if observation.confidence < LEAST_READABLE:
+            return observation
+        best = int(observation.log_p.argmax())
+        return replace(observation, strange=self._strangeness(crop, self._deck.faces[best], best))
 
     def _strangeness(self, crop: Image, face: Image, row: int) -> float:
         usual, spread = self._deck.alike[row]
@@ -112,7 +116,7 @@ def likeness(card: Image, face: Image) -> float:
 
 
 def spread_evenly(alike: float) -> float:
-    """Return a likeness on a scale on which looks at one card spread about evenly."""
+    """Return a likeness on a scale on which observations of one card spread about evenly."""
     return float(np.arctanh(min(alike, MOST_ALIKE)))
 
 

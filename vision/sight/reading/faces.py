@@ -1,9 +1,9 @@
-"""Read the faces that lie open in the slots: looks fused until their error is below the bound.
+"""Read the faces that lie open in the slots: observations fused until the error is below a bound.
 
 A face is known by its coup and the slot in which it lies, so that no reading depends on which card
 of the coup it is. What would make sense in the game is never asked, only how many copies of a face
-the shoe still holds. With an enrolled deck, a card whose looks are on the whole unlike the deck's
-is foreign, and is not read. One that shows another face later is weighed by `SwitchCheck`.
+the shoe still holds. With an enrolled deck, a card whose observations are on the whole unlike the
+deck's is foreign, and is not read. One that shows another face later is weighed by `SwitchCheck`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vision.sight.detection.classifier import (
     SETTLES_MS,
     CardModels,
     Drawn,
-    Look,
+    Observation,
     Opinion,
     Pool,
     SwitchCheck,
@@ -35,34 +35,35 @@ from vision.sight.reading.deck import DeckClassifier
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.
 
-# From one look at a card that is read to the next, in ms: at first and while it is checked after it
-# was hidden, then once enough looks agree. Shorter costs time only; longer, and a wrong first
-# reading, or a switch, is found later.
+# From one observation of a card that is read to the next, in ms: at first and while it is checked
+# after it was hidden, then once enough observations agree. Shorter costs time only; longer, and a
+# wrong first reading, or a switch, is found later.
 AGAIN_MS, SETTLED_MS = 400, 1000
-# For how long, in ms, a face lies open before it is given as unread, and after how many looks at
-# least. Shorter or fewer, and a card under the dealer's hand is unread; longer, and the desk learns
-# of an unreadable card after the coup has gone on.
+# For how long, in ms, a face lies open before it is given as unread, and after how many
+# observations at least. Shorter or fewer, and a card under the dealer's hand is unread; longer, and
+# the desk learns of an unreadable card after the coup has gone on.
 UNREAD_MS, LEAST_TRIES = 3000, 5
-# Looks differ, and count apart, if the card moved by so many mm, turned by so many degrees, or its
-# reduced picture changed by so many grey levels (0 to 255) on average. Lower, and noise makes
-# copies of one picture count as independent; higher, and real changes are not used.
+# Observations differ, and count apart, if the card moved by so many mm, turned by so many degrees,
+# or its reduced picture changed by so many grey levels (0 to 255) on average. Lower, and noise
+# makes copies of one picture count as independent; higher, and real changes are not used.
 SHIFT_MM, TURN_DEGREES, CHANGED_LEVELS = 3.0, 3.0, 10.0
 # A card is looked at where it was found on average, the last time by this share; found further off
 # than so many mm it has moved. A larger share jitters, a smaller one is late.
 REST_SHARE, RESTS_MM = 0.15, 8.0
 # Width and height in pixels of that reduced picture. Larger compares noise, smaller misses fingers.
 PATCH = (16, 22)
-# A card whose median strangeness (`Look.strange`) is at least this is foreign; lowered from 4 after
-# a first run of `models.evaluate.enrolment` (`deploy/enrolment.md`). Lower, and the deck's own
-# worn or half-covered cards are noticed; higher, and similar decks pass.
+# A card whose median strangeness (`Observation.strange`) is at least this is foreign; lowered from
+# 4 after a first run of `models.evaluate.enrolment` (`deploy/enrolment.md`). Lower, and the deck's
+# own worn or half-covered cards are noticed; higher, and similar decks pass.
 STRANGE_FOR_LONG = 3.0
-# How many looks that median needs at least, and over how many of the last it is taken. Fewer let
-# single poor looks decide; more notice a foreign card later.
-LEAST_LOOKS, RECENT_LOOKS = 5, 15
+# How many observations that median needs at least, and over how many of the last it is taken. Fewer
+# let single poor observations decide; more notice a foreign card later.
+LEAST_OBSERVATIONS, RECENT_OBSERVATIONS = 5, 15
 
 
-# How many looks that agree settle a face, so that it is looked at rarely; more cost looks.
-SETTLED_LOOKS = 4
+# How many observations that agree settle a face, so that it is looked at rarely; more cost
+# observations.
+SETTLED_OBSERVATIONS = 4
 
 
 # --- faces ----------------------------------------------------------------------------------------
@@ -107,12 +108,12 @@ class Face:
     _pool: Pool = field(default_factory=Pool)
     _check: SwitchCheck | None = None
     _strange: dict[str, list[float]] = field(default_factory=dict)
-    _tries: int = 0  # looks since the face was turned up
+    _tries: int = 0  # observations since the face was turned up
     _open_since: int | None = None
-    _looked_at: int | None = None
+    _observed_at: int | None = None
     _rest: Pose | None = None  # the mean of where it was found since it lies there
-    _pose: Pose | None = None  # of the last look that differed from the one before it
-    _patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
+    _pose: Pose | None = None  # of the last observation that differed from the one before it
+    _patch: NDArray[np.float32] | None = None  # reduced picture of the same one, grey levels
 
     @property
     def now(self) -> Card | None:
@@ -126,12 +127,12 @@ class Face:
         checked = self._check is not None and self._check.is_on
         return checked or (is_open and self.now is None and not self.declined)
 
-    def wants_look(self, at: int) -> bool:
+    def is_due(self, at: int) -> bool:
         """Whether to look at it, where it lies open at `at`."""
-        last, check = self._looked_at, self._check
+        last, check = self._observed_at, self._check
         if check is None or check.is_on or last is None:
             return True
-        every_ms = SETTLED_MS if check.looks >= SETTLED_LOOKS else AGAIN_MS
+        every_ms = SETTLED_MS if check.agreeing >= SETTLED_OBSERVATIONS else AGAIN_MS
         return at - last >= every_ms
 
     def note(self, at: int, kind: Kind | None, drawn: Sequence[Drawn]) -> None:
@@ -153,14 +154,16 @@ class Face:
         if self._check is not None:
             self._check.lose_sight(at)
 
-    def take(self, at: int, look: Look, left: NDArray[np.float64], *, changed: bool) -> None:
-        """Take a look; `left` are the copies of each face (52) that it may be."""
-        self._looked_at, self._tries = at, self._tries + 1
+    def take(
+        self, at: int, observation: Observation, left: NDArray[np.float64], *, changed: bool
+    ) -> None:
+        """Take an observation; `left` are the copies of each face (52) that it may be."""
+        self._observed_at, self._tries = at, self._tries + 1
         if self._check is None:
-            self._pool.add(at, look, changed=changed)
+            self._pool.add(at, observation, changed=changed)
         else:
-            self._check.take(at, look, changed=changed)
-        if self.is_strange("face", look.strange):
+            self._check.take(at, observation, changed=changed)
+        if self.is_strange("face", observation.strange):
             self.read, self.second, self.declined = None, self.read, True
             self._check, self.switched, self.doubted = None, None, None
         elif self._suspected:
@@ -171,19 +174,23 @@ class Face:
             self._compare(self._check, left)
 
     def is_strange(self, side: str, strange: float) -> bool:
-        """Take how strange one look at a side is; return whether the card is foreign."""
-        looks = self._strange.setdefault(side, [])
-        looks.append(strange)
-        del looks[:-RECENT_LOOKS]
-        if not self.foreign and len(looks) >= LEAST_LOOKS and median(looks) >= STRANGE_FOR_LONG:
+        """Take how strange one observation of a side is; return whether the card is foreign."""
+        found = self._strange.setdefault(side, [])
+        found.append(strange)
+        del found[:-RECENT_OBSERVATIONS]
+        if (
+            not self.foreign
+            and len(found) >= LEAST_OBSERVATIONS
+            and median(found) >= STRANGE_FOR_LONG
+        ):
             self.foreign = side
         return bool(self.foreign)
 
     @property
     def _suspected(self) -> bool:
-        """Whether it looks foreign until enough looks decide."""
-        looks = self._strange.get("face", [0.0])
-        return len(looks) < LEAST_LOOKS and median(looks) >= STRANGE_FOR_LONG
+        """Whether it looks foreign until enough observations decide."""
+        found = self._strange.get("face", [0.0])
+        return len(found) < LEAST_OBSERVATIONS and median(found) >= STRANGE_FOR_LONG
 
     def rests_at(self, found: Pose) -> Pose:
         """Return the mean of where it was found lately; anew once it lies elsewhere."""
@@ -193,7 +200,7 @@ class Face:
         return self._rest
 
     def differs(self, pose: Pose, image: Image, quad: Points) -> bool:
-        """Whether pose or light changed since the last look that differed."""
+        """Whether pose or light changed since the last observation that differed."""
         small = cv2.cvtColor(rectify(image, quad, PATCH), cv2.COLOR_BGR2GRAY)
         patch = small.astype(np.float32)
         changed = (
@@ -239,7 +246,7 @@ class Face:
             self.doubted, self.odds = opinion.best, odds
 
     def _conclude(self, at: int, left: NDArray[np.float64]) -> None:
-        """Read the face if its looks leave no more error than the bound."""
+        """Read the face if its observations leave no more error than the bound."""
         opinion = self._pool.fusion.opinion(left)
         if opinion is not None and opinion.error <= self.limits.error_bound:
             self._read(opinion)
@@ -272,7 +279,7 @@ class FaceReader:
         self._limits = limits
         self._decks = decks
         self.faces: dict[Where, Face] = {}
-        self._clear: set[Where] = set()  # what lay in clear sight at the last look
+        self._clear: set[Where] = set()  # what lay in clear sight at the last observation
         self.begin_shoe(())
 
     def begin_shoe(self, read: Iterable[Card]) -> None:
@@ -297,8 +304,8 @@ class FaceReader:
         at: int,
         seen: Mapping[Where, Detection],
         drawn: Sequence[Drawn] = (),
-    ) -> tuple[Look, ...]:
-        """Look at the cards in clear sight, at a time in ms; return the looks at their faces.
+    ) -> tuple[Observation, ...]:
+        """Look at the cards in clear sight, at a time in ms; return what is observed of faces.
 
         `drawn` are the cards that left the shoe in the running coup.
         """
@@ -314,22 +321,22 @@ class FaceReader:
         for where, face in self.faces.items():
             face.note(at, seen[where].kind if where in seen else None, drawn)
         up = {where: box for where, box in seen.items() if box.kind is Kind.FACE}
-        self._look_at_backs(image, {where: box for where, box in seen.items() if where not in up})
-        wanted = {where: box for where, box in up.items() if self.faces[where].wants_look(at)}
+        self._observe_backs(image, {where: box for where, box in seen.items() if where not in up})
+        wanted = {where: box for where, box in up.items() if self.faces[where].is_due(at)}
         if not wanted:
             return ()
         poses, faces = self._poses(image, wanted), [self.faces[where] for where in wanted]
         quads = [self._view.quad_px(pose) for pose in poses]
         ends = [face.end(quad) for face, quad in zip(faces, quads, strict=True)]
-        looks = tuple(self._classify(image, ends))
-        for face, look, pose, quad in zip(faces, looks, poses, quads, strict=True):
+        observations = tuple(self._classify(image, ends))
+        for face, observation, pose, quad in zip(faces, observations, poses, quads, strict=True):
             if face.now is not None:
                 self._left[face.now.index] += 1  # the one that it is read as may be this one
             changed = face.differs(pose, image, quad)
-            face.take(at, look, self._left, changed=changed)
+            face.take(at, observation, self._left, changed=changed)
             if face.now is not None:
                 self._left[face.now.index] -= 1
-        return looks
+        return observations
 
     def lose_sight(self, at: int) -> None:
         """Take that nothing has been seen since `at`, ms."""
@@ -348,7 +355,7 @@ class FaceReader:
         """Forget the faces of the coups up to that one: they have left the table."""
         self.faces = {where: face for where, face in self.faces.items() if where.coup > coup}
 
-    def _look_at_backs(self, image: Image, backs: Mapping[Where, Detection]) -> None:
+    def _observe_backs(self, image: Image, backs: Mapping[Where, Detection]) -> None:
         """Look at cards that lie on their faces, where a deck is enrolled."""
         if not isinstance(self._classify, DeckClassifier) or not backs:
             return

@@ -80,7 +80,7 @@ def boxes(
     `thorough` goes one pass further. `passes` keeps what each pass over the picture saw, by size.
     """
     found: list[Detection] = []
-    kept = {} if passes is None else passes
+    passes = {} if passes is None else passes
     longest = max(image.shape[:2])
     for number, size in enumerate(sizes := passes_for(image)):
         if size > EVERY_PASS and not _goes_on(found, sizes[number - 1] / longest):
@@ -88,20 +88,20 @@ def boxes(
                 break
             thorough = False
         widest = WIDEST_PX / size * longest if number else longest
-        if size not in kept:
-            kept[size] = detector.boxes(image, size, THRESHOLD)
-        found += [box for box in kept[size] if short_side(box.quad) <= widest]
+        if size not in passes:
+            passes[size] = detector.boxes(image, size, THRESHOLD)
+        found += [box for box in passes[size] if short_side(box.quad) <= widest]
     faces = [box for box in found if box.kind is not Kind.CUT]
     return list(suppress(faces, SAME_BOX))[:MOST_TRIED]
 
 
 def surest_of_each(found: Sequence[Detection]) -> list[Detection]:
     """Return the likely boxes, of those that lie as one does the surest few."""
-    left, kept = [box for box in found if box.score >= LIKELY], list[Detection]()
+    left, surest = [box for box in found if box.score >= LIKELY], list[Detection]()
     for _ in range(TRIED_THERE):
-        kept += (top := suppress(left, SAME_PLACE))
+        surest += (top := suppress(left, SAME_PLACE))
         left = [box for box in left if box not in top]
-    return kept
+    return surest
 
 
 def _goes_on(found: Sequence[Detection], scale: float) -> bool:

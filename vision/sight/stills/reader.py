@@ -1,14 +1,15 @@
 """Read the cards in a single picture, without a table: what `shoe-reader read` prints.
 
-A lone picture gives each card one look, so there is nothing to wait for. Every outline that a card
-may have is read, from both ends, and one rule merges the readings, the surest first: **a sign that
-is printed belongs to one card**. An outline that reads the same as a card it lies on supports that
-card. One that reads as another card is a card of its own where its name remains with the cards
-that it lies on painted over (it lies under them), or where their names remain with it painted over,
-and it is as large as they are (it lies on them); otherwise it is a part of a card, or a mixture of
-two, and where it lies as that card does it adds to the risk that the card is misread. One between
-others keeps its name without those above it, and each one below without it; where it has none left,
-those above it are the ones that it would hide. A card is named only below a stated risk of error.
+A lone picture gives each card one observation, so there is nothing to wait for. Every outline that
+a card may have is read, from both ends, and one rule merges the readings, the surest first: **a
+sign that is printed belongs to one card**. An outline that reads the same as a card it lies on
+supports that card. One that reads as another card is a card of its own where its name remains with
+the cards that it lies on painted over (it lies under them), or where their names remain with it
+painted over, and it is as large as they are (it lies on them); otherwise it is a part of a card, or
+a mixture of two, and where it lies as that card does it adds to the risk that the card is misread.
+One between others keeps its name without those above it, and each one below without it; where it
+has none left, those above it are the ones that it would hide. A card is named only below a stated
+risk of error.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import cv2
 import numpy as np
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import LEAST_SURE, CardModels, Look
+from vision.sight.detection.classifier import LEAST_SURE, CardModels, Observation
 from vision.sight.detection.detector import PADDING, Detection, Kind
 from vision.sight.geometry.plane import Image, Points, shared_area
 from vision.sight.stills.proposals import (
@@ -76,10 +77,10 @@ LEAST_BACK = 0.5
 # card in drawn pictures without any lies below both. Lower gives chips and papers as unread cards;
 # higher is silent about cards that are hard to read.
 LEAST_FACE, LEAST_SIGN = 0.25, 0.95
-# An outline is followed up only if one look at it from one end gives a card or a back at least this
-# probability (0 to 1). Of the outlines in drawn pictures without cards 96 % have less; of each card
-# named in photographs of the training part one had 0.98 or more. Higher loses cards whose first
-# outline is poor; lower spends the time of the picture on clutter.
+# An outline is followed up only if one observation of it from one end gives a card or a back at
+# least this probability (0 to 1). Of the outlines in drawn pictures without cards 96 % have less;
+# of each card named in photographs of the training part one had 0.98 or more. Higher loses cards
+# whose first outline is poor; lower spends the time of the picture on clutter.
 LEAST_PROMISE = 0.3
 # Of readings that are as sure (their risk in powers of two, no lower than LEAST_RISK) the
 # detector's score decides which outline is the card's: an outline over two cards reads as surely as
@@ -231,20 +232,20 @@ def read_still(models: CardModels, image: Image, *, bound: float) -> tuple[Still
     return tuple(card.result(named=card in named) for card in cards if card in given)
 
 
-def _judged(found: Detection, look: Look) -> Reading:
+def _judged(found: Detection, observation: Observation) -> Reading:
     """Return what an outline shows: the classifier sees it larger than the detector did."""
-    is_back = look.back > max(look.readable, LEAST_BACK)
-    if is_back or (found.kind is Kind.BACK and look.confidence < LEAST_SURE):
-        return Reading(replace(found, kind=Kind.BACK), None, look.back, found.score)
-    sign = max(look.rank_seen, look.readable / max(look.rank_seen, 1e-6))
+    is_back = observation.back > max(observation.readable, LEAST_BACK)
+    if is_back or (found.kind is Kind.BACK and observation.confidence < LEAST_SURE):
+        return Reading(replace(found, kind=Kind.BACK), None, observation.back, found.score)
+    sign = max(observation.rank_seen, observation.readable / max(observation.rank_seen, 1e-6))
     return Reading(
-        replace(found, kind=Kind.FACE), look.best, look.confidence, found.score,
-        seen=look.readable, sign=sign,
+        replace(found, kind=Kind.FACE), observation.best, observation.confidence, found.score,
+        seen=observation.readable, sign=sign,
     )  # fmt: skip
 
 
-def _mean(first: Look, second: Look) -> Look:
-    """Return the mean of looks from both ends: a card reads the same from either."""
+def _mean(first: Observation, second: Observation) -> Observation:
+    """Return the mean of observations from both ends: a card reads the same from either."""
     log_p = (first.log_p + second.log_p) / 2
     normed = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
     return replace(
@@ -272,16 +273,17 @@ class _Picture:
         new = outlines(self._models.detector, self._image, found, self._tried)
         self._tried += new
         tried = [replace(card, quad=quad) for card in new for quad in ways(card.quad)]
-        looks = zip(tried, self._looks([card.quad for card in tried]), strict=True)
-        kept = [
-            (card, look)
-            for card, look in looks
-            if max(look.confidence, look.back) >= LEAST_PROMISE or card.score >= LEAST_UNREAD
+        observations = zip(tried, self._observations([card.quad for card in tried]), strict=True)
+        promising = [
+            (card, observation)
+            for card, observation in observations
+            if max(observation.confidence, observation.back) >= LEAST_PROMISE
+            or card.score >= LEAST_UNREAD
         ]
-        others = self._looks([np.roll(card.quad, 2, axis=0) for card, _ in kept])
+        others = self._observations([np.roll(card.quad, 2, axis=0) for card, _ in promising])
         self._readings += [
-            _judged(card, _mean(look, other))
-            for (card, look), other in zip(kept, others, strict=True)
+            _judged(card, _mean(observation, other))
+            for (card, observation), other in zip(promising, others, strict=True)
         ]
 
     def left(self, found: Sequence[Detection], cards: Sequence[Reading]) -> list[Detection]:
@@ -372,14 +374,18 @@ class _Picture:
         for other in others:
             cv2.fillConvexPoly(without, other.detection.quad.astype(np.int32), (PADDING,) * 3)
         quad = reading.detection.quad
-        look = _mean(*self._looks([quad, np.roll(quad, 2, axis=0)], without))
-        return look.best == reading.best and look.confidence >= LEAST_LEFT
+        observation = _mean(*self._observations([quad, np.roll(quad, 2, axis=0)], without))
+        return observation.best == reading.best and observation.confidence >= LEAST_LEFT
 
-    def _looks(self, quads: Sequence[Points], image: Image | None = None) -> list[Look]:
-        """Return one look for each quad."""
+    def _observations(
+        self, quads: Sequence[Points], image: Image | None = None
+    ) -> list[Observation]:
+        """Return one observation for each quad."""
         shown = self._image if image is None else image
         parts = (quads[start : start + AT_ONCE] for start in range(0, len(quads), AT_ONCE))
-        return [look for some in parts for look in self._models.classifier(shown, some)]
+        return [
+            observation for some in parts for observation in self._models.classifier(shown, some)
+        ]
 
 
 def _unread(cards: Sequence[Reading], named: Sequence[Reading]) -> list[Reading]:

@@ -180,8 +180,8 @@ def test_drill_of_a_lost_disk(
     house.log.unlink()
     shutil.rmtree(folder_of(house.log))
     assert main(["log", "restore", str(saved), str(table)]) == 0
-    out = capsys.readouterr().out
-    assert "1 files put back" in out
+    assert "evidence: put back to" in capsys.readouterr().out
+    assert [path.read_bytes() for path in folder_of(house.log).rglob("*.jpg")] == [b"picture"]
     house.deal(list(play(3, start=1_900_000_000_000)), "b3")
     numbers = [message.seq for message in house.messages()]
     assert min(numbers) > lost + SEQ_A_DAY / 2

@@ -8,17 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.table import PREFIX, config_of, journal_of
-from tests.config.test_table import table_file
 from tests.schemas import check
 from tests.table_log import events_of
-from vision.app.signing import refuse_unapproved, signed_list
-from vision.cli import main
 from vision.config import identity as module
-from vision.config.identity import Identity, identify
-from vision.config.table import load
-from vision.errors import ConfigurationError
+from vision.config.identity import identify
 from vision.game.events import Started
-from vision.storage.anchors import make_keys
 
 MODELS = {"detector": "0" * 64}
 
@@ -74,57 +68,3 @@ def test_signature_stands_in_the_log_and_in_status(tmp_path: Path) -> None:
         assert json.loads(status.payload)["identity"] == found
         (started,) = [e for e in events_of(journal._store) if isinstance(e, Started)]
         assert started.identity == found
-
-
-def test_what_is_not_on_the_signed_list_does_not_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Another program or model is refused, whatever its card says; the table's settings are not."""
-    make_keys(tmp_path / "laboratory")
-    make_keys(tmp_path / "other")
-    table = table_file(tmp_path)
-    assert main(["check", str(table), "--sign", str(tmp_path / "laboratory")]) == 0
-    listed = tmp_path / "approved.json"
-    listed.write_text(capsys.readouterr().out, "utf-8")
-    config = load(table)
-    hashes = {name.removeprefix("model "): digest for name, digest in json.loads(
-        listed.read_text("utf-8"))["parts"].items() if name.startswith("model ")}  # fmt: skip
-    assert {"detector", "corners", "classifier", "mouth", "following"} == set(hashes)
-
-    def try_with(models: dict[str, str], key: str = "laboratory.pub", text: str = "") -> None:
-        if text:
-            listed.write_text(text, "utf-8")
-        settings = config.models.model_copy(
-            update={"approved": str(listed), "approved_by": key and str(tmp_path / key)}
-        )
-        moved = config.model_copy(update={"profile": "commission", "models": settings})
-        refuse_unapproved(settings, identify(moved, models))
-
-    try_with(hashes)
-    try_with({**hashes, "deck": "0" * 64})
-    for other in ({**hashes, "mouth": "0" * 64}, {**hashes, "one more": "0" * 64}):
-        with pytest.raises(ConfigurationError, match="install what was approved"):
-            try_with(other)
-    for key in ("other.pub", ""):
-        with pytest.raises(ConfigurationError, match=r"\[models\] approved"):
-            try_with(hashes, key)
-    forged = listed.read_text("utf-8").replace(hashes["mouth"], "0" * 64)
-    for text in (forged, "[]", "\x00"):
-        with pytest.raises(ConfigurationError, match="is not a list signed by key"):
-            try_with({**hashes, "mouth": "0" * 64}, text=text)
-
-
-def test_reader_and_check_refuse_what_is_not_on_the_list(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Before a picture is taken, with the cure."""
-    make_keys(tmp_path / "key")
-    empty = signed_list(Identity("", ()), tmp_path / "key")
-    (tmp_path / "approved.json").write_text(empty, "utf-8")
-    lines = f'approved = "{tmp_path}/approved.json"\napproved_by = "{tmp_path}/key.pub"'
-    table = table_file(tmp_path, "[models]", f"[models]\n{lines}")
-    assert main(["run", str(table), "--no-broker", "--log", str(tmp_path / "t.sqlite")]) == 2
-    assert "lists None" in capsys.readouterr().err
-    assert not (tmp_path / "t.sqlite").exists()
-    main(["check", str(table)])
-    assert "FAULT  models: [models] approved" in capsys.readouterr().out

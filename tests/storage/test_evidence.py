@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 from tests.table_log import NOON, header, session_of
 from vision.files import WriteError
 from vision.record.facts import EvidenceKept, Medium
-from vision.storage.evidence import Copier, EvidenceLimits, EvidenceStore, copy_missing, file_name
+from vision.storage.evidence import EvidenceLimits, EvidenceStore, file_name
 from vision.wire.commands import again
 from vision.wire.messages import Message, evidence_topic
 from vision.wire.session import advance
@@ -122,35 +120,3 @@ def test_evidence_of_alerts_is_kept_for_its_own_time(tmp_path: Path) -> None:
     assert len(gone(store, EvidenceLimits(2, 1000, 4), now)) == 20
     assert left(tmp_path)[0] == 1
     assert len(gone(store, EvidenceLimits(2, 1000, 3), now)) == 1
-
-
-def test_copy_is_made_of_each_piece_once(tmp_path: Path) -> None:
-    """The second place gets every file whole; a share that is not mounted is not filled."""
-    (tmp_path / "a").mkdir()
-    filled_store(tmp_path / "a")
-    with pytest.raises(OSError, match="not mounted"):
-        copy_missing(tmp_path / "a", tmp_path / "b")
-    (tmp_path / "b").mkdir()
-    assert copy_missing(tmp_path / "a", tmp_path / "b") == 40
-    assert copy_missing(tmp_path / "a", tmp_path / "b") == 0
-    assert left(tmp_path / "b") == left(tmp_path / "a")
-
-
-def test_copier_says_that_its_place_is_away_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
-    """The absence of the second copy is known, and mended as soon as it can be."""
-    (tmp_path / "a").mkdir()
-    filled_store(tmp_path / "a")
-    copier = Copier(tmp_path / "a", tmp_path / "b", every_s=0.05)
-    assert wait_until(lambda: "not mounted" in copier.complaint)
-    (tmp_path / "b").mkdir()
-    assert wait_until(lambda: copier.complaint == "")
-    copier.stop()
-    assert left(tmp_path / "b") == left(tmp_path / "a")
-
-
-def wait_until(is_so: Callable[[], bool]) -> bool:
-    """Wait for something, ten seconds at most."""
-    until_s = time.monotonic() + 10
-    while not is_so() and time.monotonic() < until_s:
-        time.sleep(0.02)
-    return is_so()

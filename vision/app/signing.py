@@ -1,23 +1,16 @@
-"""Sign a table's log, and refuse what was not signed: another log, another program or model."""
+"""Sign a table's log, and refuse one that is not the one that was signed."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
-
-from vision.config.identity import Identity
-from vision.config.table import ModelsSection, TableConfig
+from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.codec import canonical
 from vision.record.facts import Anchored, Fact, Recorded, Register
 from vision.storage.anchors import (
     LogSigner,
     anchors_of,
     fingerprint,
-    load_key,
-    load_public,
     load_ring,
 )
 from vision.storage.log_reader import gaps, hash_of, signatures
@@ -102,52 +95,3 @@ def refuse_unsigned(log: Path, signer: LogSigner | None, register: Register) -> 
             f"[log] signing_key: {log} is signed by key {register.key}, but no key is given; "
             "name the file of the key, or continue in a new log with shoe-reader log begin"
         )
-
-
-# Parts of an identity that are a table's own, and not of what a laboratory approves.
-OF_THE_TABLE = ("rules", "settings", "calibration", "model deck")
-
-
-def signed_list(found: Identity, key: Path) -> str:
-    """Return program and models of an installation, each with its SHA-256, signed; a JSON text."""
-    private = load_key(key, "--sign")
-    parts = {name: digest for name, digest in found.parts if name not in OF_THE_TABLE}
-    signature = private.sign(canonical(parts).encode()).hex()
-    return json.dumps({"parts": parts, "signature": signature}, indent=1)
-
-
-def refuse_unapproved(settings: ModelsSection, found: Identity) -> None:
-    """Refuse a program or model that is not on the list of what was approved, if there is one.
-
-    ConfigurationError, also where the list is not signed by the key of the table file.
-    """
-    if not settings.approved:
-        return
-    listed = _approved(settings)
-    for name, digest in found.parts:
-        if name not in OF_THE_TABLE and listed.get(name) != digest:
-            raise ConfigurationError(
-                f"[models] approved: {name} has SHA-256 {digest[:16]}…, and {settings.approved} "
-                f"lists {str(listed.get(name))[:16]}; install what was approved, or have this "
-                "approved (shoe-reader check --identify --sign)"
-            )
-
-
-def _approved(settings: ModelsSection) -> dict[str, str]:
-    """Return the parts on the list of a table file; ConfigurationError where nobody signed it."""
-    if not settings.approved_by:
-        raise ConfigurationError(
-            "[models] approved_by: is missing; name the .pub file of who signed the list"
-        )
-    key = load_public(Path(settings.approved_by))
-    try:
-        content = json.loads(Path(settings.approved).read_bytes())
-        parts: dict[str, str] = content["parts"]
-        key.verify(bytes.fromhex(content["signature"]), canonical(parts).encode())
-    except (OSError, ValueError, KeyError, TypeError, InvalidSignature) as error:
-        raise ConfigurationError(
-            f"[models] approved: {settings.approved} is not a list signed by key "
-            f"{fingerprint(key)} ({type(error).__name__}); give the list that shoe-reader check "
-            "--identify --sign has made"
-        ) from error
-    return parts

@@ -15,7 +15,6 @@ from time import perf_counter
 from vision.access.users import load_users
 from vision.app.pipeline import models_of
 from vision.app.service import BOARD, ETC, as_root_sees, installation, instance, not_active, removal
-from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import first_frame
 from vision.clock import time_sync
 from vision.commands import needs_floor
@@ -46,15 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--health", action="store_true", help="only report the health of the running reader")
     words = "only print one signature of program, models, rules and settings, and of each part"
     add("--identify", action="store_true", help=words)
-    words = "only print a list of program and models, signed: for [models] approved"
-    add("--sign", type=Path, metavar="KEY", help=words)
 
 
 def run(args: argparse.Namespace) -> int:
     """Try every part and print a line for each; the exit code is that of the first fault."""
     config = load(args.table)
-    if args.identify or args.sign:
-        return _identify(config, args.sign)
+    if args.identify:
+        return _identify(config)
     print(f"ok     config: {args.table}")
 
     def view(config: TableConfig) -> Iterator[str]:
@@ -73,11 +70,8 @@ def run(args: argparse.Namespace) -> int:
     return next(filter(None, codes), 0)
 
 
-def _identify(config: TableConfig, key: Path | None) -> int:
+def _identify(config: TableConfig) -> int:
     found = identify(config, models_of(config).hashes)
-    if key is not None:
-        print(signed_list(found, key))
-        return 0
     print(f"{found.signature}  {config.site}, table {config.table}")
     for name, digest in found.parts:
         print(f"{digest}  {name}")
@@ -106,7 +100,6 @@ def _profile(config: TableConfig) -> Iterator[str]:
 
 def _models(config: TableConfig) -> Iterator[str]:
     models = models_of(config)
-    refuse_unapproved(config.models, identify(config, models.hashes))
     hashes = ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in models.hashes.items())
     if models.self_test is None:
         yield hashes
@@ -161,8 +154,6 @@ def _log(config: TableConfig) -> Iterator[str]:
             "NOT SIGNED: whoever can write the file can make the whole log again; make a key with "
             "shoe-reader log keys make, and name it in [log] signing_key"
         )
-    if config.evidence.keep and not config.evidence.copy_to:
-        yield "evidence is on this disk only: name a folder elsewhere in [evidence] copy_to"
 
 
 def _broker(config: TableConfig) -> Iterator[str]:

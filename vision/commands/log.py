@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 
 from vision.app.retention import ALLOWANCE_MS, TIME, confirmed
@@ -31,7 +32,7 @@ from vision.storage.anchors import (
     make_keys,
     save_ring,
 )
-from vision.storage.evidence import copy_missing, folder_of
+from vision.storage.evidence import folder_of
 from vision.storage.log_reader import folded, read_log
 from vision.storage.sqlite import copy_log
 from vision.wire.messages import iso, unix_ms
@@ -139,10 +140,10 @@ def restore(args: argparse.Namespace) -> None:
         return
     try:
         make_folder(folder)
-        count = copy_missing(source, folder)
+        shutil.copytree(source, folder, dirs_exist_ok=True)
     except OSError as error:
         raise OutsideError(f"cannot put the evidence back to {folder}: {error}") from error
-    print(f"evidence: {count} files put back to {folder}")
+    print(f"evidence: put back to {folder}")
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:

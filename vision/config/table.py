@@ -76,13 +76,11 @@ class EvidenceSection(Section):
 
     Without a `folder` they lie beside the log, in a folder named after it. A clip runs from
     `before_s` before its alert to `after_s` after it. Evidence of alerts is kept for `alert_days`
-    (without it: for `keep_days`); `copy_to` is a second folder, on another machine, that gets a
-    copy of each piece.
+    (without it: for `keep_days`).
     """
 
     keep: bool = True
     folder: PathText = ""
-    copy_to: PathText = ""
     keep_days: float = Field(default=31.0, ge=1, le=36_500)
     alert_days: float | None = Field(default=None, ge=1, le=36_500)
     max_mb: float = Field(default=20_000.0, ge=500, le=10_000_000)
@@ -193,9 +191,7 @@ class ModelsSection(Section):
     """The model files (empty: the packaged ones), and how much they may work.
 
     `threads` is the number of threads of one inference; `looks_per_s` limits how often the detector
-    runs, by the time stamps of the pictures. `approved` is a signed list of program and models
-    (shoe-reader check --identify --sign), `approved_by` the public key of who signed it: what is
-    not on the list does not run.
+    runs, by the time stamps of the pictures.
     """
 
     detector: PathText = ""
@@ -203,8 +199,6 @@ class ModelsSection(Section):
     classifier: PathText = ""
     threads: int = Field(default=1, ge=1, le=64)
     looks_per_s: float = Field(default=10.0, gt=0, le=240)
-    approved: PathText = ""
-    approved_by: PathText = ""
 
     def paths(self) -> dict[str, Path | None]:
         """Return the path of each model by its name; `None` for the packaged one."""

@@ -10,8 +10,6 @@ import hashlib
 import json
 import logging
 import re
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -21,7 +19,7 @@ from typing import Any
 
 from vision.clock import DAY_MS
 from vision.errors import OutsideError
-from vision.files import DRAFT, PRIVATE_FOLDER, WriteError, make_folder, write_whole
+from vision.files import PRIVATE_FOLDER, make_folder, write_whole
 from vision.record.facts import EvidenceKept, Medium
 from vision.wire.messages import LEVELS, Message, iso, unix_ms
 
@@ -191,83 +189,3 @@ class EvidenceStore:
                     del self._sizes[folder.name]
         except OSError as error:
             raise OutsideError(f"old evidence cannot be deleted: {error}") from error
-
-
-# --- a second copy ------------------------------------------------------------------------------
-
-
-EVERY_S = 5.0  # seconds between two looks; longer leaves more on one disk only when it dies
-# Seconds without a whole look before people are told: a slow network share must not raise it at
-# once, and pictures on one disk only for more than a minute should be known.
-SILENT_S = 60.0
-
-
-class Copier:
-    """A thread that keeps a second folder complete, from now on; the table never waits for it.
-
-    Names carry the day and the hash, so what is there is known by its name; nothing there is ever
-    deleted or overwritten.
-    """
-
-    def __init__(self, source: Path, target: Path, every_s: float = EVERY_S) -> None:
-        self._source = source
-        self._target = target
-        self._every_s = every_s
-        self._ended = threading.Event()
-        self._whole_s = time.monotonic()
-        self._failure = ""
-        self._thread = threading.Thread(target=self._run, name="evidence copies", daemon=True)
-        self._thread.start()
-
-    @property
-    def complaint(self) -> str:
-        """Why there is no second copy, for people; empty while there is one."""
-        if self._failure:
-            return f"They are not copied to {self._target}: {self._failure}."
-        if time.monotonic() - self._whole_s > SILENT_S:
-            return f"They are not copied to {self._target}: it has not answered for a minute."
-        return ""
-
-    def stop(self) -> None:
-        """Copy what is left, for a few seconds at most."""
-        self._ended.set()
-        self._thread.join(timeout=self._every_s)
-
-    def _run(self) -> None:
-        while True:
-            ends = self._ended.is_set()
-            try:
-                copy_missing(self._source, self._target)
-                self._failure, self._whole_s = "", time.monotonic()
-            except WriteError as error:
-                self._failure = error.reason
-            except OSError as error:
-                self._failure = error.strerror or str(error)
-            if ends:
-                return
-            self._ended.wait(self._every_s)
-
-
-def copy_missing(source: Path, target: Path) -> int:
-    """Copy each file of each day that the target has not, whole or not at all; return how many.
-
-    The target must be there: a share that is not mounted is an empty folder otherwise. WriteError
-    or OSError.
-    """
-    if not target.is_dir():
-        raise FileNotFoundError(2, "the folder is not there, or the share is not mounted")
-    count = 0
-    for day in sorted(source.iterdir()) if source.is_dir() else ():
-        there = {path.name for path in (target / day.name).glob("*")}
-        missing = [path for path in sorted(day.iterdir()) if path.name not in there]
-        for path in missing:
-            if path.name.endswith(DRAFT):
-                continue
-            try:
-                content = path.read_bytes()
-            except FileNotFoundError:  # it was deleted meanwhile, for its age
-                continue
-            make_folder(target / day.name)
-            write_whole(target / day.name / path.name, content)
-            count += 1
-    return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +25,7 @@ from vision.board.orders import Listener, Order
 from vision.files import WatchedFile
 from vision.game.commands import SignIn
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.record.codec import canonical
 from vision.record.facts import Fact
 from vision.wire.commands import TOO_MANY
 
@@ -162,6 +164,35 @@ def test_fact_about_who_is_no_user_any_more_names_them_in_words(
     assert (seen.by, seen.detail) == ("", "Cy (surveillance, no user any more)")
 
 
+def test_record_that_somebody_put_into_the_file_is_not_signed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who can write the desk's file, and has no key, gives no order by it and changes no fact."""
+    fields = {"by": "Ann", "role": "inspector", "coup": 1, "reason": "mine"}
+    with opened(tmp_path) as hall:
+        assert hall.boards.desk is not None
+        file = hall.boards.desk._records
+        file.fact(Fact.JOB_RUN, table="7", subject="first", by="Ann", role="inspector")
+        wait_for(lambda: hall.recorded("job_run"))
+        away = Line()
+        away.connected = False
+        line, file._feed = file._feed, cast(Any, away)
+        file.fact(Fact.JOB_RUN, table="7", subject="true", by="Ann", role="inspector")
+        with file._mutex, file._store as db:
+            query = "SELECT fields FROM record WHERE fields LIKE '%true%'"
+            ((text,),) = db.execute(query).fetchall()
+            copied = [("r2", "7", "void_coup", text), ("r3", "7", "record", text)]
+            plain = [("r4", "7", "void_coup", json.dumps(fields)), ("r5", "7", "record", "[")]
+            other = text.replace('"true"', '"forged"')
+            db.executemany("INSERT INTO record VALUES (?, ?, ?, ?)", [*copied, *plain])
+            db.execute("INSERT INTO record VALUES ('r6', '7', 'record', ?)", (other,))
+        file._feed = line
+        wait_for(lambda: len(hall.recorded("job_run")) == 2)
+        wait_for(lambda: caplog.text.count("not by this desk") == 5)
+    assert [one.subject for one in hall.recorded("job_run")] == ["first", "true"]
+    assert hall.recorded("VoidCoup") == []
+
+
 class Line:
     """The orders of a desk, and the feed of one table, with nobody behind them."""
 
@@ -177,6 +208,10 @@ class Line:
         """Tell who listens of an answer."""
         for listener in self.listeners:
             listener(ref, answer)
+
+    def seal(self, order: Order) -> str:
+        """Sign nothing."""
+        return canonical(["", order.fields])
 
     def silent_s(self, _table: str) -> float:
         """Say that the table speaks."""

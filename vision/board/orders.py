@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import secrets
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from vision.board.feed import Feed
 from vision.board.table_state import Update
 from vision.clock import now_ms
 from vision.errors import OutsideError
+from vision.record.codec import canonical
 from vision.record.facts import Fact
 from vision.wire.commands import (
     RECORD,
@@ -120,6 +122,14 @@ class Orders:
         order_fields(data)
         return data
 
+    def seal(self, order: Order) -> str:
+        """Return a record as it waits in a file: its fields, and the desk's signature over it all.
+
+        Who can write that file, and has no key, has the desk sign nothing that it did not write.
+        """
+        text = canonical([order.ref, order.table, order.name, order.fields])
+        return canonical([self._credential.sign_text(text.encode()), order.fields])
+
     def _hear(self, update: Update) -> None:
         if update.topic != "cmd/reply" or update.payload is None:
             return
@@ -171,7 +181,7 @@ class Records:
         """Keep an order for a table, or for all; on the disk when it returns. OutsideError."""
         tables = (table,) if table else self._feed.tables
         orders = [Order(one, name, fields) for one in tables]
-        rows = [(o.ref, o.table, o.name, json.dumps(dict(o.fields))) for o in orders]
+        rows = [(o.ref, o.table, o.name, self.orders.seal(o)) for o in orders]
         try:
             with self._mutex, self._store:
                 if self.waiting + len(rows) > LIMIT:
@@ -201,10 +211,22 @@ class Records:
 
     def waiting_facts(self, kind: Fact) -> list[dict[str, str]]:
         """Return the fields of the facts of a kind that no table has accepted yet, oldest first."""
-        query = "SELECT fields FROM record WHERE name = ? ORDER BY rowid"
+        query = "SELECT ref, tbl, name, fields FROM record WHERE name = ? ORDER BY rowid"
         with self._mutex:
-            found = [json.loads(text) for (text,) in self._store.execute(query, (RECORD,))]
-        return [fields for fields in found if fields.get("kind") == kind.value]
+            found = [self._sealed(*row) for row in self._store.execute(query, (RECORD,))]
+        facts = (dict(order.fields) for order in found if order is not None)
+        return [fields for fields in facts if fields.get("kind") == kind.value]
+
+    def _sealed(self, ref: str, table: str, name: str, text: str) -> Order | None:
+        """Return what waits, None where this desk did not write it: that is never sent."""
+        with suppress(ValueError, TypeError, LookupError, RecursionError):
+            order = Order(table, name, json.loads(text)[1], ref)
+            if self.orders.seal(order) == text:
+                return order
+        if ref not in self._refused:
+            log.error("record %r in %s is not by this desk and is not sent", ref, self._path)
+        self._refused[ref], self._due_s[ref] = 1, math.inf
+        return None
 
     @property
     def waiting(self) -> int:
@@ -241,10 +263,8 @@ class Records:
             ).fetchall()
             due = [row for row in found if self._due_s.get(row[0], 0.0) <= now_s]
             out = sum(row[0] in self._out and self._due_s[row[0]] > now_s for row in found)
-            orders = [
-                Order(table, name, json.loads(text), ref)
-                for ref, name, text in due[: max(AT_ONCE - out, 0)]
-            ]
+            rows = (self._sealed(ref, table, *row) for ref, *row in due[: max(AT_ONCE - out, 0)])
+            orders = [order for order in rows if order is not None]
             self._due_s.update((order.ref, now_s + RETRY_S) for order in orders)
             self._out.update(order.ref for order in orders)
         for order in orders:
@@ -289,10 +309,12 @@ class Records:
             row = self._store.execute(found, (ref,)).fetchone()
             if row is None:
                 return
-            table, name, text = row
-            if name == RECORD and why.startswith(("by:", "role:")):
-                text = json.dumps(_without_speaker(json.loads(text)))
-            new = (ref, table, name, text)
+            order = self._sealed(ref, *row)
+            if order is None:
+                return
+            if order.name == RECORD and why.startswith(("by:", "role:")):
+                order = replace(order, fields=_without_speaker(dict(order.fields)))
+            new = (ref, order.table, order.name, self.orders.seal(order))
             self._store.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?)", new)
 
 

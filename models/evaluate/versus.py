@@ -228,6 +228,11 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, default=WEIGHTS, help="of the usual detector")
     parser.add_argument("--notes", action="store_true", help="also each coup that is not right")
     arguments = parser.parse_args()
+    if "ultralytics" not in arguments.without and not arguments.weights.exists():
+        parser.error(
+            f"no weights at {arguments.weights}: train them (python -m "
+            "models.evaluate.baseline.train), give --weights, or --without ultralytics"
+        )
     for folder in arguments.folders:
         out, films = arguments.out / folder.resolve().name, films_in(folder)
         for film in (film for film in films if arguments.only in ("", film.name)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from datasets.dealing.score import Figures, judge, read_answer
 from datasets.dealing.simulate import Show, show_of
 from models.evaluate.baseline.pipeline import TRACKERS, Found
 from models.evaluate.baseline.zones import SETTINGS
-from models.evaluate.versus import faultless, follow, watch
+from models.evaluate.versus import faultless, follow, main, watch
 from vision.config.table import TableConfig, load
 from vision.sight.geometry.plane import Image
 
@@ -63,3 +64,17 @@ def test_detections_are_kept_and_taken_again(
     assert len(looked) == len(pictures)
     assert first.times == second.times == [0, 40]
     assert [len(each.scores) for each in second.found] == [0, 1]
+
+
+def test_missing_weights_are_refused_before_anything_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever has trained none is told how to, and how to go without."""
+    out = tmp_path / "out"
+    words = ["versus", str(tmp_path), "--out", str(out), "--weights", str(tmp_path / "none.pt")]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "--without ultralytics" in capsys.readouterr().err
+    assert not out.exists()

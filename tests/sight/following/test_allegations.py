@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.sight.following.cards import (
     ASIDE,
@@ -111,6 +112,17 @@ def test_what_a_hand_may_hold_is_no_doubt_yet(other: CoupCard | None, *, under_w
     """A card that may be under way will show where it lies; one that may lie there is a doubt."""
     more = state(*LAY, *(() if other is None else (other,)))
     assert account({state(*LAY): 0.93, more: 0.07}).under_way is under_way
+
+
+@pytest.mark.parametrize(("found", "twice"), [({4}, "Kh"), ({1}, None), (set(), None)])
+def test_face_of_a_card_that_nobody_saw_leave_may_be_another_cards(
+    found: set[int], twice: str | None
+) -> None:
+    """One that a player lays into the next slot is read there too; two that were drawn are two."""
+    coup = account()
+    coup.found = found
+    reads = [Card.parse(name) if name else None for name in ("Js", "2d", "Kh", "", "Kh")]
+    assert coup.repeated(reads) == (Card.parse(twice) if twice else None)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vision.game.cards import Card
 from vision.game.coup.fault_table import words_of
 from vision.game.events import Allegation, CoupSeen, Slot
 from vision.sight.following.cards import (
@@ -122,6 +123,15 @@ class Account:
             return f"Not decided: {' '.join(named) or 'whether it was dealt by the rules.'}"
         words = [f"{name} ({p:.0%})" for name, p in self.layouts[:2]]
         return f"It may be {' or '.join(words)}."
+
+    def repeated(self, reads: Sequence[Card | None]) -> Card | None:
+        """Return the face of a card that nobody saw leave and that another card of it has too.
+
+        A card that a player laid down in the next slot and the dealer put back is likelier: of
+        eight decks, one card in twelve is like one of five others.
+        """
+        found = (reads[n] for n in sorted(self.found) if n < len(reads))
+        return next((card for card in found if card and reads.count(card) > 1), None)
 
     def counts(self, states: Weighed) -> int:
         """Return how many cards are to be said to be out."""

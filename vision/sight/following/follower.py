@@ -352,7 +352,8 @@ class Follower:
         if self._rules.dealing is Dealing.PUNTO_FIRST:
             account.alleged.take_exposed(account)
         account.alleged.check_restart(at, account)
-        self._doubt(at, account, decided=decided)
+        twice = account.repeated([face.read for face in faces])
+        self._doubt(at, account, twice, decided=decided)
         sure = not account.is_open(self._odds)
         cards = tuple(self._card(account, number, face) for number, face in enumerate(faces))
         alleged = () if account.doubt else account.alleged.reported(account.first)
@@ -392,7 +393,7 @@ class Follower:
             return UNKNOWN
         return self.faces.faces.get(Where(account.coup, slot), UNKNOWN)
 
-    def _doubt(self, at: int, account: Account, *, decided: bool) -> None:
+    def _doubt(self, at: int, account: Account, twice: Card | None, *, decided: bool) -> None:
         """Set the words of a doubt about the reader: what was not seen, or stays open."""
         is_open = account.is_open(self._odds)
         on_way = account.under_way or any(card.place is HAND for card in account.cards)
@@ -405,6 +406,8 @@ class Follower:
         late = waits and at - (account.open_since or at) >= DOUBT_MS
         if account.blind and any(odds > 1 for odds in account.odds.values()):
             account.doubt = "A part of it was not seen."
+        elif twice is not None:
+            account.doubt = f"{twice} was read in two places, and seen to leave the shoe once."
         elif not is_open or not (decided or late or account.doubt):
             account.doubt = ""
         elif not account.doubt:

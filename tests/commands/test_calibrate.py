@@ -193,3 +193,16 @@ def test_numbers_of_no_move_are_refused(table: Path) -> None:
         main(["calibrate", str(table), "--moved", "1", "2"])
     assert main(["calibrate", str(table), "--moved", "1", "1", "9000", "0", "0"]) == 2
     assert table.read_bytes() == before
+
+
+def test_camera_that_pictures_do_not_name_is_said(
+    tmp_path: Path, laid: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new table file from a picture alone has the machine's first camera, and says so once."""
+    path = tmp_path / "new.toml"
+    assert main(["calibrate", str(path), "--cards", laid]) == 0
+    words = f'{path} has [camera] source = "0", the first camera of this machine'
+    assert words in capsys.readouterr().out
+    assert load(path).camera.source == "0"
+    assert main(["calibrate", str(path), "--cards", laid]) == 0
+    assert "which camera" not in capsys.readouterr().out

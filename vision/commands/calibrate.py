@@ -87,11 +87,14 @@ def run(args: argparse.Namespace) -> None:
         print(line)
     print(f"the cards' edges fit to {found.misfit_mm:.2f} mm")
     print(f"picture: {drawing} shows the areas: look at it")
-    if "source" not in file.section("camera"):
+    if unnamed := "source" not in file.section("camera"):
         file.change("camera", {"source": camera.source})
     file.change_view(found.view, found.emptied(image))
     stored = file.write()
     print(f"wrote {args.table}" + (f"; the one before is {stored}" if stored else ""))
+    if unnamed and pictures:
+        first = f'[camera] source = "{camera.source}", the first camera of this machine'
+        print(f"pictures do not say which camera it is: {args.table} has {first}; name yours there")
 
 
 def _from_pictures(laid: Laid, paths: Sequence[Path]) -> tuple[LaidCards, Image]:

@@ -609,6 +609,21 @@ def test_burn_counted_again_after_it_was_over() -> None:
     assert (dealer.table.shoe.last, dealer.table.shoe.out) == (4, 4)
 
 
+def test_number_of_burned_cards_that_is_not_sure_accuses_nobody() -> None:
+    """Cards in a fan hide one another; once sight is sure of the number the alert comes."""
+    dealer = burn_table()
+    aside = tuple(replace(seen_card(n, "-:-"), life=LYING) for n in range(1, 5))
+    dealer.tell(CoupSeen(dealer.tick(), 1, aside, sure=False, doubt="It may be 3 or 4."))
+    dealer.first = 5
+    dealer.see(STANDS, coup=2)
+    assert dealer.raised == []
+    assert dealer.states() == [(1, ResultState.FINAL)]
+    dealer.tell(CoupSeen(dealer.tick(), 1, aside))
+    assert dealer.open == ["BURN_WRONG"]
+    dealer.tell(CoupSeen(dealer.tick(), 1, aside, sure=False))
+    assert dealer.open == []
+
+
 def test_coup_that_lay_in_its_slots_is_no_burn() -> None:
     """A first coup whose cards are pushed together lay in slots, and so is none laid aside."""
     dealer = table(Rules(burn=BurnRule()))

@@ -167,11 +167,12 @@ class Coup(NamedTuple):
 
 
 class Burn(NamedTuple):
-    """The burned cards that sight counts as one coup, which is `sight`; `back`: as of a `Coup`."""
+    """The burned cards of one coup of sight; `back`: as of a `Coup`; `sure`: of their number."""
 
     sight: int
     cards: tuple[DealtCard, ...] = ()
     back: tuple[int, ...] = ()
+    sure: bool = True
 
 
 class Shoe(NamedTuple):

@@ -184,18 +184,19 @@ def end_burn(transition: Transition, shoe: Shoe) -> None:
 
 
 def judge_burn(transition: Transition) -> None:
-    """Raise what was wrong with the burn, now that it is over; take back what was not."""
+    """Raise what was wrong with the burn, over and surely counted; take back what was not."""
     rule, shoe = transition.table.rules.burn, transition.table.shoe
     burned, due = len(shoe.burned), shoe.burn_due
+    counted = due is not None and all(burn.sure for burn in shoe.burns)
     if burned == 0 and rule.kind is not BurnKind.NONE:
         asked = "as the first card counts" if rule.kind is BurnKind.VALUE else f"{rule.cards} cards"
         transition.add_fault(Fault("burn", "BURN_MISSED", words_of("BURN_MISSED", rule=asked)))
-    elif due is not None and burned != due:
+    elif counted and burned != due:
         transition.add_fault(
             Fault("burn", "BURN_WRONG", words_of("BURN_WRONG", burned=burned, due=due))
         )
     elif transition.has_fault("burn"):
-        transition.drop_fault("burn", "the burn as now seen was right")
+        transition.drop_fault("burn", "the burn as now seen was right, or is not surely counted")
 
 
 def last_coup(table: Table) -> int:

@@ -347,6 +347,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
         event.coup,
         tuple([_dealt(c, old, event.at, gate) for c, old in zip(present, partners, strict=True)]),
         tuple([card.order for card in cards if card.life is Life.RETURNED]),
+        event.sure if len(cards) == len(event.cards) else part.sure,
     )
     if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
         transition.end_alerts(coup)

@@ -71,6 +71,7 @@ GAP_MS = 600
 # A reader that begins while cards lie on the table takes them for those of a coup that began
 # before: where a card shows in this share of the looks within so many ms, and none came out.
 BEGUN_MS, BEGUN_SHARE = 1000, 0.5
+HIDES_MS = 2000  # a card before the shoe for longer (a draw takes 300) hides what is burned then
 # How likely the cards that lay on the table were taken away while the reader was off.
 TAKEN_MEANWHILE = 0.4
 # For how long after a restart, ms, what is found is compared with what lay there: longer, and a
@@ -139,6 +140,7 @@ class Follower:
         self._shown: tuple[PlaceLook, ...] = ()
         self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
+        self._free_at = 0  # when none was likely last, ms
         self._at: int | None = None
         self._missed = False  # nothing was seen for a time since the last picture
         self.begin_shoe(1, (), burn=BURN_SEEN)
@@ -354,7 +356,7 @@ class Follower:
         account.alleged.check_restart(at, account)
         twice = account.repeated([face.read for face in faces])
         self._doubt(at, account, twice, decided=decided)
-        sure = not account.is_open(self._odds)
+        sure = not (account.is_open(self._odds) or (account.burning and account.blind))
         cards = tuple(self._card(account, number, face) for number, face in enumerate(faces))
         alleged = () if account.doubt else account.alleged.reported(account.first)
         worst, last = max(account.odds.values(), default=0.0), account.published
@@ -426,6 +428,9 @@ class Follower:
         if self._exposure.look(mouth, at, waits=waits):
             yield Noticed(at, "EXPOSED_IN_SHOE")
         self.out = shares[Lip.WHOLLY] + shares[Lip.CLEAR] + shares[Lip.LINGERS]
+        self._free_at = at if self.out < 1 / 2 else self._free_at
+        for account in self.accounts.open:
+            account.blind |= account.burning and at - self._free_at > HIDES_MS
         cut = shares[Lip.CUT]
         if self._cut.look(mouth, passes=cut, next_out=1 - waits - cut):
             yield CutCardOut(at)

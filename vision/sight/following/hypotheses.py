@@ -376,8 +376,8 @@ class Decoder:
         sights = state.sights
         for is_face, slot in sights.slots:
             p *= shown.ratios[is_face][slot]
-        for number in range(sights.aside):
-            ratio = shown.aside[min(number, 1)]
+        # Two or more look alike: what is seen says nothing of how many more there are.
+        for ratio in shown.aside[: sights.aside]:
             # A burned card lies there, or has gone to the discard already.
             p *= max(1.0, ratio) if state.burning else ratio
         read = self._read.get(state)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -54,6 +54,9 @@ OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far bel
 # view believed, if half of those laid last were. One may be chance, and hands that clear the table
 # look like two draws where the mouth is elsewhere; more delay the first coup of a run.
 BELIEVED = 2
+# From this share (0 to 1) of what is likely on the first two cards of a coup count as lying in each
+# other's slots: on films right views gave 0.01 at most, exchanged hands 0.49 and more.
+EXCHANGED = 0.25
 # Observations of faces over which it is judged whether they are in mirror image, and by how much
 # surer (0 to 1) they are then: on films right pictures gave -0.2 and less, mirrored ones 0.15 and
 # more.
@@ -129,9 +132,15 @@ class TableFit:
         view: TableView,
         deal_order: Sequence[Slot],
         classify: Callable[[Image, Sequence[Points]], Iterable[Observation]],
+        begun: Callable[[Sequence[Slot]], Mapping[int, float]],
     ) -> None:
-        """Watch a view of a house that deals the first four cards in that order."""
+        """Watch a view of a house that deals the first four cards in that order.
+
+        `begun` gives of each coup that runs how likely its first cards lie in some slots.
+        """
         self._view, self._deal_order, self._classify = view, deal_order, classify
+        self._begun, self._due = begun, deal_order[:2]
+        self._otherwise = [Slot(slot ^ 1) for slot in self._due]  # with the hands exchanged
         # Why nothing can be believed, or `None`.
         self.reason = self._overlap = overlapping(view)
         self._mirrored: deque[float] = deque(maxlen=MIRROR_FACES)
@@ -155,7 +164,8 @@ class TableFit:
         self._known = coup
         self._reported = {number: number for number in range(1, coup + 1)}
         self._cards: dict[tuple[int, int], bool] = {}  # by coup and number: laid; seen to leave
-        self._hands: dict[int, list[bool]] = {}  # of first cards: as due?
+        self._as_due: dict[int, float] = {}  # by coup: how likely its first two cards lie so
+        self._exchanged: dict[int, float] = {}  # and each in the other hand's slot
 
     # --- what pictures show ----------------------------------------------------------------------
 
@@ -256,6 +266,8 @@ class TableFit:
         was_out, self._is_out = self._is_out, out > (1 - OUT if self._is_out else OUT)
         if self._is_out and not was_out:
             self._draws.append(at)
+        self._as_due |= self._begun(self._due)
+        self._exchanged |= self._begun(self._otherwise)
         for event in events:
             if isinstance(event, CoupSeen):
                 self._note(at, event)
@@ -297,11 +309,11 @@ class TableFit:
             for card, due in zip(event.cards, self._deal_order, strict=False)
             if card.slot is not None
         ]
-        self._hands[event.coup] = hands
         seen = sum(self._cards.get((event.coup, number), False) for number in range(len(hands)))
         # A shoe that goes on was believed before.
         enough = seen >= (1 if self._known else BELIEVED)
-        if all(hands) and enough and 2 * sum(self._drawn) >= len(self._drawn):
+        enough &= 2 * sum(self._drawn) >= len(self._drawn)
+        if all(hands) and enough and self._exchanged.get(event.coup, 0.0) < EXCHANGED:
             self._believed = True
 
     def _was_drawn(self, at: int) -> bool:
@@ -318,13 +330,14 @@ class TableFit:
         is_mirrored = len(self._mirrored) == MIRROR_FACES and self._seems_mirrored
         outside = 1 if self.reason == ELSEWHERE else OUTSIDE_PICTURES
         drawn = ENOUGH_DRAWN if self.reason == MOUTH else FEW_DRAWN + 1
-        last = [hands for hands in self._hands.values() if hands][-2:]
+        known = [p for n, p in self._exchanged.items() if max(p, self._as_due[n]) >= EXCHANGED]
+        last = known[-(1 if self.reason == HANDS else 2) :]
         signs = {
             SIZE.format(size): not LEAST_SIZE <= size <= MOST_SIZE,
             MIRROR: is_mirrored,
             ELSEWHERE: self._outside >= outside,
             MOUTH: len(self._drawn) == CARDS and sum(self._drawn) < drawn,
-            HANDS: len(last) > 1 and all(len(hands) > 1 and not any(hands) for hands in last),
+            HANDS: len(known) > 1 and min(last) >= EXCHANGED,
             UNREAD: len(self._declined or ()) >= CARDS,
         }
         why = next((words for words, holds in signs.items() if holds), None)
@@ -336,8 +349,8 @@ class TableFit:
 
     def _is_suspect(self) -> bool:
         """Whether what sight says is held back until more is known."""
-        *_, before, now = ([True], [True], *self._hands.values())
-        exchanged = bool(before) and not any(before) and not any(now)
+        *_, before, now = (0, 0, *self._exchanged)
+        exchanged = self._exchanged.get(before, 0.0) >= EXCHANGED > self._as_due[now]
         undrawn = not any([*self._drawn][-UNDRAWN:]) and len(self._drawn) >= UNDRAWN
         believed = self._believed and not self._seems_mirrored and not self._declined
         return not believed or exchanged or undrawn

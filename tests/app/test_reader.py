@@ -143,7 +143,7 @@ def run(config: TableConfig, folder: Path, **changes: Any) -> list[dict[str, Any
     """Run the reader over the film and return its messages; those of an earlier run go."""
     (folder / "out.jsonl").unlink(missing_ok=True)
     destinations = Destinations(folder / "log.sqlite", folder / "out.jsonl", publish=False)
-    TableReader(config, destinations, Console(fps=30.0), speed=0, **changes).run()
+    TableReader(config, destinations, Console(), speed=0, **changes).run()
     return said(folder)
 
 
@@ -402,7 +402,7 @@ def test_film_waits_for_a_minute_after_the_last_thing_done(
 
 def patient() -> demo._Onlooker:
     """Return who follows the demo for somebody at a terminal."""
-    onlooker = demo._Onlooker({"frames": 3, "fps": 1.0})
+    onlooker = demo._Onlooker()
     onlooker.patient = True
     return onlooker
 

@@ -49,7 +49,6 @@ TRIES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "api/history/7"): (401, 403, 200, 200, 403),
     ("GET", "api/history/7/s1"): (401, 403, 200, 200, 403),
     ("GET", "api/history/7/none"): (401, 403, 404, 404, 403),
-    ("GET", "api/replies/7"): (401, 403, 200, 200, 403),
     ("GET", "api/search"): (401, 403, 200, 200, 403),
     ("GET", "api/media/7/evidence/x"): (401, 403, 404, 404, 403),
     ("GET", "api/media/7/coup/live"): (401, 403, 404, 404, 403),

@@ -122,9 +122,6 @@ class RunListener(Protocol):
     def take(self, step: Step) -> None:
         """Take a step that is in the log."""
 
-    def tick(self, metrics: Metrics) -> None:
-        """Take the figures after a picture."""
-
 
 class Viewer(Protocol):
     """Shows a run picture by picture."""
@@ -224,7 +221,6 @@ class TableReader:
                 notify("READY=1")
                 for seen in self._sight:
                     self._take(seen)
-                    self._listener.tick(self.metrics)
             finally:
                 notify("STOPPING=1")
                 self._sight.close()

@@ -30,7 +30,7 @@ from vision.board.host.boards import serve_boards, with_broker
 from vision.board.login.passwords import make_people
 from vision.camera.decoding import Outage, Shot
 from vision.commands import reports_of
-from vision.commands.printing.console import Console
+from vision.commands.printing.console import Console, say
 from vision.commands.printing.drawn_film import live_measuring
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
@@ -168,8 +168,8 @@ class _Onlooker(Console):
     It waits for WAIT_S seconds from the alert, and from each thing that was done about it.
     """
 
-    def __init__(self, truth: Truth) -> None:
-        super().__init__(total_s=truth["frames"] / truth["fps"], fps=truth["fps"])
+    def __init__(self) -> None:
+        super().__init__()
         self.patient = sys.stdin.isatty()  # somebody is there
         self._alert, self._until_s = "", 0.0
 
@@ -183,7 +183,7 @@ class _Onlooker(Console):
             is_mis_deal = alert.severity in GRAVE and "engineer" not in alert.audience
             if output.first and is_mis_deal and not self._alert:
                 self._alert = alert.id
-                self.say("the film waits for you to rule on this and to close it at the desk")
+                say("the film waits for you to rule on this and to close it at the desk")
             if alert.id == self._alert:
                 self._until_s = time.monotonic() + WAIT_S
                 self._alert = "" if alert.state is AlertState.CLOSED else alert.id
@@ -192,7 +192,7 @@ class _Onlooker(Console):
         """Whether the film is to stand still."""
         if self._alert and time.monotonic() > self._until_s:
             self._alert = ""
-            self.say("nobody did anything for a minute: the film goes on")
+            say("nobody did anything for a minute: the film goes on")
         return bool(self._alert)
 
 
@@ -231,12 +231,11 @@ def _played(
 
 def _round(config: TableConfig, destinations: Destinations, truth: Truth, speed: float) -> None:
     """Read the film once, and say how the reading compares with what was dealt."""
-    console = _Onlooker(truth)
+    console = _Onlooker()
     app = _FilmReader(config, destinations, console, speed=speed, new_shoe=True)
     try:
         app.run()
     finally:
-        console.end()
         print(f"\n{app.metrics.summary()}")
     dealt, right, held = truth["coups"], 0, 0
     for coup in dealt:

@@ -11,7 +11,7 @@ from vision.app.reader import TableReader
 from vision.app.run_log import Destinations
 from vision.camera.source import is_live
 from vision.commands import needs_floor
-from vision.commands.printing.console import Console
+from vision.commands.printing.console import Console, say
 from vision.commands.printing.drawn_film import DrawnFilm
 from vision.config.table import BrokerSection, TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
@@ -43,7 +43,6 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigurationError("--fast: a live source runs in real time; leave --fast out")
     publish = not args.no_broker and config.broker.kind != "none"
     destinations = Destinations(args.log or _log(config, live=live), args.messages, publish=publish)
-    console = Console(fps=config.camera.fps)
     kind: type[TableReader] = TableReader
     if config.standby.servers and publish:
         with needs_floor("[standby] servers"):
@@ -52,12 +51,12 @@ def run(args: argparse.Namespace) -> None:
     film = None if args.draw is None else DrawnFilm(args.draw, config)
     with film or nullcontext():
         speed = 0.0 if args.fast else 1.0
-        app = kind(config, destinations, console, speed=speed, new_shoe=not live)
+        app = kind(config, destinations, Console(), speed=speed, new_shoe=not live)
         if film is not None:
             app.show_to(film)
-        console.say(f"log: {destinations.log}")
+        say(f"log: {destinations.log}")
         with _broker(config.broker) if publish else nullcontext():
-            _watch(app, console)
+            _watch(app)
     if film is not None and film.failure is not None:
         raise OutsideError(film.failure)
 
@@ -72,17 +71,16 @@ def _broker(settings: BrokerSection) -> AbstractContextManager[object]:
     return EmbeddedBroker(settings.port)
 
 
-def _watch(app: TableReader, console: Console) -> None:
+def _watch(app: TableReader) -> None:
     config = app.config
     labels = {"site": config.site, "table": config.table}
     try:
         with serve_figures(app, config.metrics.host, config.metrics.port, labels):
             app.run()
     finally:
-        console.end()
-        console.say(app.metrics.summary())
+        say(app.metrics.summary())
         if app.complaint:
-            console.say(f"not everything was sent: {app.complaint}")
+            say(f"not everything was sent: {app.complaint}")
     if app.messages_failure:
         raise OutsideError(app.messages_failure)
 

@@ -57,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     adding = declare("add", _add, words, "as it is to stand in the log")
     add, roles = adding.add_argument, get_args(RoleName)
     add("--role", action="append", required=True, choices=roles, help="may be repeated")
-    add("--key", type=Path, metavar="F", help="where the secret goes (NAME.key)")
     add = adding.add_mutually_exclusive_group().add_argument
     words = "a desk: vouches for others in these roles"
     add("--may-act-for", action="store_true", help=words)
@@ -79,17 +78,13 @@ def _add(args: argparse.Namespace) -> None:
         users = load_users(args.file) if args.file.exists() else Users()
         roles = tuple(dict.fromkeys(args.role))
         if args.through_desk:
-            if args.key is not None:
-                raise ConfigurationError(
-                    "--key: a user --through-desk has none; leave one of them out"
-                )
             save_users(args.file, users.with_user(args.name, User(roles=roles)))
             print(f"{args.file}: {args.name} may speak through a desk as {', '.join(roles)}")
             return
         credential = Credential.new(args.name)
         user = User(roles=roles, key=credential.public, may_act_for=args.may_act_for)
         users = users.with_user(args.name, user)
-        path = args.key or _key_of(args)
+        path = _key_of(args)
         credential.save(path)
         try:
             save_users(args.file, users)
@@ -105,7 +100,7 @@ def _key_of(args: argparse.Namespace) -> Path:
     name: str = args.name
     if "/" in name or "\0" in name or name.startswith((".", "-")):
         raise ConfigurationError(
-            f"'{name}': not a valid file name; name the secret key's file with --key"
+            f"'{name}': not a valid file name, which the secret key needs; take another name"
         )
     file: Path = args.file
     return file.with_name(f"{name}.key")

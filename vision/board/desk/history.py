@@ -23,8 +23,6 @@ STORED_SHOES = 12
 # Cards and results below which a shoe is forgotten before others: no coup was seen of it, so it was
 # looked at in passing, or somebody made it up.
 SLIGHT = 5
-# Answers to orders a table that are kept; chosen to be more than people give in a shift.
-STORED_REPLIES = 500
 # Bytes of pictures and clips of all tables, chosen for a server with little memory. The oldest go
 # first; the evidence folder of the table has them all.
 MEDIA_LIMIT = 256 * 1024 * 1024
@@ -50,7 +48,6 @@ class History:
 
     def __init__(self) -> None:
         self._shoes: dict[str, dict[str, _Shoe]] = {}
-        self._replies: dict[str, OrderedDict[str, Payload]] = {}
         self._media: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._media_size = 0
         self._newest: dict[str, int] = {}
@@ -90,11 +87,6 @@ class History:
         with self._mutex:
             return _coup(coup, self._shoes.get(table, {}).get(shoe) or _Shoe())
 
-    def replies(self, table: str) -> list[Payload]:
-        """Return the answers to orders, the newest first."""
-        with self._mutex:
-            return list(reversed(self._replies.get(table, {}).values()))
-
     def search(self, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the alerts and cards that fit `table`, `kind`, `code`, `card`, `since`, `until`.
 
@@ -113,12 +105,6 @@ class History:
             self._newest[table] = seq  # the reader's own word: the next one mends a false one
         elif isinstance(seq, int) and topic != "status":
             self._newest[table] = max(seq, self._newest.get(table, 0))
-        if topic == "cmd/reply":
-            replies = self._replies.setdefault(table, OrderedDict())
-            replies[f"{seq} {payload.get('ref')}"] = payload
-            while len(replies) > STORED_REPLIES:
-                replies.popitem(last=False)
-            return
         name = payload.get("shoe")
         if not isinstance(name, str) or topic in ("coup/live", "roads", "shoe"):
             return

@@ -102,7 +102,6 @@ class DeskPages:
                 "/api/history/{table}/{shoe}/{coup:int}",
                 shown(lambda request, _: history.coup(**request.path_params), DESK),
             ),
-            Route("/api/replies/{table}", guard(of_table(history.replies), DESK)),
             Route("/api/search", shown(lambda r, _: history.search(dict(r.query_params)), DESK)),
             Route("/api/media/{table}/{kind}/{id}", guard(self._media, DESK)),
             Route("/api/export/{table}/{shoe}/{coup:int}", guard(self._export, DESK)),

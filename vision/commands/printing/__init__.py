@@ -1,1 +1,1 @@
-"""What commands print with: progress on a console, and tables."""
+"""What commands print with: what happens in a run, and tables."""

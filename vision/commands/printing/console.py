@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,26 +21,17 @@ from vision.game.outputs import (
     ResultState,
     StatusChanged,
 )
-from vision.metrics.counters import Metrics
 from vision.record.chain import BrokenChainError
 from vision.storage.anchors import load_public, load_ring, read_anchors
 from vision.wire.session import Step
 
 NOT_PROVEN = 4  # exit code: nothing is wrong, but not all that should prove a log was verified
-PROGRESS_EVERY_S = 0.25  # seconds; faster than people read only costs time
 
 
 class Console:
-    """Prints a run as it happens; `total_s` is the length of a file, where it is known.
+    """Prints a run as it happens; `results` keeps the latest result of each coup."""
 
-    `results` keeps the latest result of each coup.
-    """
-
-    def __init__(self, *, total_s: float | None = None, fps: float) -> None:
-        self._total_s = total_s
-        self._fps = fps
-        self._terminal = sys.stdout.isatty()
-        self._due_s = 0.0
+    def __init__(self) -> None:
         self.results: dict[int, CoupResult] = {}
 
     def take(self, step: Step) -> None:
@@ -51,40 +40,13 @@ class Console:
             if isinstance(happening, CoupResult):
                 self.results[happening.coup] = happening
             for line in lines(happening):
-                self.say(line)
-
-    def tick(self, metrics: Metrics) -> None:
-        """Renew the progress line, on a terminal only."""
-        if not self._terminal or time.monotonic() < self._due_s:
-            return
-        self._due_s = time.monotonic() + PROGRESS_EVERY_S
-        seconds = metrics.frames / self._fps
-        share = f" of {clock(self._total_s)}" if self._total_s else ""
-        words = (
-            f"  {clock(seconds)}{share}  coup {max(self.results, default=0)}  "
-            f"{metrics.cards_out} cards out, {metrics.cards_read} read  {metrics.fps():g} frames/s"
-        )
-        _print(f"\r\x1b[K{words}", end="")
-
-    def say(self, line: str) -> None:
-        """Print one line above the progress line."""
-        _print(f"\r\x1b[K{line}" if self._terminal else line)
-
-    def end(self) -> None:
-        """Remove the progress line."""
-        if self._terminal:
-            _print("\r\x1b[K", end="")
+                say(line)
 
 
-def _print(words: str, end: str = "\n") -> None:
-    """Print; a table is read on where that fails, and the end of the run says so."""
+def say(line: str) -> None:
+    """Print a line; a table is read on where that fails, and the end of the run says so."""
     with suppress(OSError):
-        print(words, end=end, flush=True)
-
-
-def clock(seconds: float) -> str:
-    """Return a duration as minutes and seconds."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+        print(line, flush=True)
 
 
 def lines(happening: Output) -> Iterator[str]:

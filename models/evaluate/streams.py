@@ -171,7 +171,7 @@ class _Eye:
 
     def _look(self, frame: Frame) -> None:
         self._boxes.look(frame.image)
-        boxes, _ = self._check(frame, self._boxes.found)
+        boxes = self._check(frame, self._boxes.found)
         found = [box for box in boxes if box.kind is Kind.FACE]
         quads = [box.quad for box in self._models.detector.outlined(frame.image, found)]
         # A card looks the same from both ends: each is taken in turn, as the reader does.

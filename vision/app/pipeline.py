@@ -35,7 +35,6 @@ from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet, SelfTest, open_models
 from vision.metrics.counters import SightCounts
 from vision.pictures import open_picture
-from vision.sight.detection.classifier import Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
@@ -47,7 +46,6 @@ from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.table_fit import TableFit
 from vision.sight.quality.view import (
     ReadingTrend,
-    ReadingTrendLimits,
     ViewCheck,
     ViewLimits,
 )
@@ -90,7 +88,7 @@ def rules_of(config: TableConfig) -> Rules:
     return load_profile(config.profile).dealt(Dealing(config.dealing)).rules
 
 
-def limits_of(watch: WatchSection) -> tuple[ViewLimits, PositionLimits, ReadingTrendLimits]:
+def limits_of(watch: WatchSection) -> tuple[ViewLimits, PositionLimits]:
     """Return the limits of the view, the camera's position and the trend of reading."""
     view = ViewLimits(
         blurred_share=watch.blurred_share,
@@ -100,7 +98,7 @@ def limits_of(watch: WatchSection) -> tuple[ViewLimits, PositionLimits, ReadingT
         patience_ms=round(1000 * watch.patience_s),
     )
     position = PositionLimits(watch.moved_mm, watch.lost_mm, round(1000 * watch.moved_every_s))
-    return view, position, ReadingTrendLimits(watch.abstained_share, watch.confidence_drop)
+    return view, position
 
 
 class SightPipeline:
@@ -129,15 +127,14 @@ class SightPipeline:
         self._follower = Follower(
             view, models.symbols, faces, rules, allege_odds=limits.allege_odds
         )
-        view_limits, position_limits, trend_limits = limits_of(config.watch)
+        view_limits, position_limits = limits_of(config.watch)
         self._view_check = ViewCheck(view, view_limits)
         self._position = CameraPosition(view, position_limits, layout_of(config))
-        self._trend = ReadingTrend(trend_limits)
+        self._trend = ReadingTrend(config.watch.abstained_share)
         self._fit = TableFit(view, rules.deal_order, models.classifier, self._follower.begun)
         # Why nothing can be seen or believed: the picture, the camera's position, the table file.
         self.blind: dict[str, str | None] = {"picture": None, "position": None}
         self._unseen: str | None = None  # why the picture checked last shows nothing
-        self._fresh_observations: list[Observation] = []
         self._fresh_events: list[Event] = []
         self._next_check_at = 0
         self._next_look_at = 0.0
@@ -191,7 +188,6 @@ class SightPipeline:
             self._fit.look(frame.at, frame.image, sight.places, sight.boxes)
         believed = self._fit.take(frame.at, self._follower.out, seen)
         self.blind["table file"] = self._fit.reason
-        self._fresh_observations += self._follower.observations
         self._fresh_events += believed
         if self._keeps_view and sight is not None:
             self.view = self._drawn(frame.at, sight, believed)
@@ -207,9 +203,7 @@ class SightPipeline:
         position = self._position.look(frame, drift, at_rest=not moving)
         self._unseen = self._view_check.unseen
         self.blind |= {"picture": self._view_check.blind, "position": self._position.blind}
-        self._trend.add_observations(self._fresh_observations if believed else ())
         trend = self._trend.update(self._fresh_events, frame.at)
-        self._fresh_observations.clear()
         self._fresh_events.clear()
         return (*view, *position, *trend)
 
@@ -224,8 +218,7 @@ class SightPipeline:
         )
         self.looked += 1
         found = self._look_for_boxes(frame)
-        checked, observations = self._face_check(frame, found)
-        self._fresh_observations += observations
+        checked = self._face_check(frame, found)
         return Sight(frame.image, checked, self._places.look(checked, frame.image, frame.at))
 
     def _look_for_boxes(self, frame: Frame) -> tuple[Detection, ...]:

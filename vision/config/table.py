@@ -240,7 +240,6 @@ class WatchSection(Section):
     lost_mm: float = Field(default=20.0, gt=0, le=1000)
     moved_every_s: float = Field(default=10.0, ge=0.5, le=3600)
     abstained_share: float = Field(default=0.25, gt=0, le=1)
-    confidence_drop: float = Field(default=0.2, gt=0, le=1)
     canary_every_s: float = Field(default=60.0, ge=1, le=86_400)
     models_stall_s: float = Field(default=1.5, ge=0.2, le=60)
     models_give_up_s: float = Field(default=30.0, ge=1, le=600)

@@ -48,12 +48,11 @@ def test_back_that_reads_as_a_card_is_a_face() -> None:
     backs = [at(x, Kind.BACK) for x in looks_at]
     others = [at(300, Kind.FACE), at(400, Kind.BACK), at(500, Kind.CUT)]
 
-    found, looks = FaceCheck(classify, VIEW)(Frame(IMAGE, 0, 0), [*backs, *others])
+    found = FaceCheck(classify, VIEW)(Frame(IMAGE, 0, 0), [*backs, *others])
     kinds = [card.kind for card in found]
     assert kinds == [Kind.FACE, Kind.BACK, Kind.BACK, Kind.FACE, Kind.BACK, Kind.CUT]
     assert asked == [0, 100, 200]
     assert [card.quad[0, 0] for card in found] == [0, 100, 200, 300, 400, 500]
-    assert looks == tuple(looks_at.values())
 
 
 def test_back_that_lies_is_looked_at_again_now_and_then() -> None:
@@ -66,6 +65,6 @@ def test_back_that_lies_is_looked_at_again_now_and_then() -> None:
 
     check = FaceCheck(classify, VIEW)
     for number, (at_ms, x) in enumerate(((0, 0), (100, 2), (200, 30), (AGAIN_MS, 1))):
-        (card,), _ = check(Frame(IMAGE, at_ms, number), [at(x, Kind.BACK)])
+        (card,) = check(Frame(IMAGE, at_ms, number), [at(x, Kind.BACK)])
         assert card.kind is Kind.FACE
     assert asked == [0, 30, 1]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vision.game.cards import Card
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import BurnKind, Dealing, Rules
-from vision.sight.detection.classifier import Drawn, Observation
+from vision.sight.detection.classifier import Drawn
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import slots_beside
 from vision.sight.following.cards import (
@@ -136,7 +136,6 @@ class Follower:
         self._elsewhere = ElsewhereWatch(view)
         self._flash = FlashWatch(view)
         self._aside = AsideEvidence()
-        self.observations: tuple[Observation, ...] = ()
         self._shown: tuple[PlaceLook, ...] = ()
         self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
@@ -222,7 +221,7 @@ class Follower:
         if gap:
             self.miss()
         still_at = 0 if self._missed else still_at
-        self._at, self._missed, self.observations = at, False, ()
+        self._at, self._missed = at, False
         shown = None if sight is None else self._look(at, sight)
         near = [self._shown[slot] for slot in self._beside] if self._shown else []
         beside = any(look.box or look.covered for look in near)
@@ -248,7 +247,7 @@ class Follower:
         account = self.accounts.open[-1] if self.accounts.open else None
         out = zip(account.left_at, account.cards, strict=True) if account else ()
         drawn = [Drawn(at_ms, lies=card.place.slot is not None) for at_ms, card in out]
-        self.observations = self.faces.look(sight.image, at, self._lying(places, outside), drawn)
+        self.faces.look(sight.image, at, self._lying(places, outside), drawn)
         running = account.coup if account else 0
         reads = {
             where.slot: face.now.points

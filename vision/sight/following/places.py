@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
-from vision.sight.detection.classifier import LEAST_SURE, Classify, Observation
+from vision.sight.detection.classifier import LEAST_SURE, Classify
 from vision.sight.detection.detector import Detection, Detector, Kind, bounds
 from vision.sight.geometry.plane import (
     Cutter,
@@ -346,10 +346,8 @@ class FaceCheck:
         # Middles (2 pixels) of backs that were looked at, when, and whether each was a face.
         self._checked: list[tuple[Points, int, bool]] = []
 
-    def __call__(
-        self, frame: Frame, found: Sequence[Detection]
-    ) -> tuple[tuple[Detection, ...], tuple[Observation, ...]]:
-        """Return the detections with the kinds that hold at full size, and the looks at backs."""
+    def __call__(self, frame: Frame, found: Sequence[Detection]) -> tuple[Detection, ...]:
+        """Return the detections with the kinds that hold at full size."""
         self._checked = [back for back in self._checked if 0 <= frame.at - back[1] < AGAIN_MS]
         backs = [
             card
@@ -358,12 +356,10 @@ class FaceCheck:
             and self._view.slot_of(self._view.locate(card.quad)[0]) is not None
         ]
         new = [back.quad for back in backs if self._is_face(back.quad) is None]
-        observations = tuple(self._classify(frame.image, new)) if new else ()
-        for quad, look in zip(new, observations, strict=True):
-            self._checked.append((quad.mean(axis=0), frame.at, look.confidence >= LEAST_SURE))
+        for quad, seen in zip(new, self._classify(frame.image, new) if new else (), strict=True):
+            self._checked.append((quad.mean(axis=0), frame.at, seen.confidence >= LEAST_SURE))
         faces = {id(back) for back in backs if self._is_face(back.quad)}
-        corrected = (replace(card, kind=Kind.FACE) if id(card) in faces else card for card in found)
-        return tuple(corrected), observations
+        return tuple(replace(card, kind=Kind.FACE) if id(card) in faces else card for card in found)
 
     def _is_face(self, quad: Points) -> bool | None:
         """Return what was found of a back that lies there, `None` if nothing lately."""

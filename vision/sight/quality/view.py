@@ -2,15 +2,13 @@
 
 A picture is measured and compared with what is usual at this table: that is learned from the first
 good pictures and follows slowly. `ViewCheck` adds time: a reason has to last before it counts.
-`ReadingTrend` reports when more cards stay unread, or single observations are less sure, than
-before.
+`ReadingTrend` reports when more cards stay unread than before.
 
 `gauges` measures what a person sets at a camera: light, focus, and how large a card is.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Condition, CoupSeen, Event
-from vision.sight.detection.classifier import LEAST_READABLE, Observation
 from vision.sight.geometry.plane import Frame, Image, Pose, TableView
 
 # The values below were set by judgement and confirmed on drawn films of different tables: each
@@ -187,36 +184,15 @@ class ViewCheck:
 # Over how many of the last cards the share left unread is taken, and from how many on: about eight
 # coups, and four. Chosen by judgement. More react later; fewer let one bad coup raise the alert.
 CARDS, LEAST_CARDS = 40, 20
-# Over how many of the last observations their confidence is averaged; the first so many set what is
-# usual. Chosen by judgement. More react later; fewer let one hard card, looked at often, raise the
-# alert.
-OBSERVATIONS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingTrendLimits:
-    """When reading counts as poor; the values are the table file's, section `[watch]`."""
-
-    abstained_share: float  # share of the last cards that may stay unread, 0 to 1
-    confidence_drop: float  # how far their mean confidence may fall below the first, 0 to 1
 
 
 class ReadingTrend:
-    """The share of cards left unread, and how sure single observations are, against the limits."""
+    """The share of the last cards left unread, against the most that may stay so, 0 to 1."""
 
-    def __init__(self, limits: ReadingTrendLimits) -> None:
-        self._limits = limits
+    def __init__(self, abstained_share: float) -> None:
+        self._most = abstained_share
         self._unread: dict[int, bool] = {}
-        self._sure: deque[float] = deque(maxlen=OBSERVATIONS)
-        self._usual: float | None = None
         self._poor = Condition("READING_POOR")
-
-    def add_observations(self, observations: Sequence[Observation]) -> None:
-        """Take the observations of one call of the classifier; those at no face do not count."""
-        faces = (one for one in observations if one.readable >= LEAST_READABLE)
-        self._sure.extend(float(np.exp(one.log_p.max())) for one in faces)
-        if self._usual is None and len(self._sure) == OBSERVATIONS:
-            self._usual = float(np.mean(self._sure))
 
     def update(self, events: Iterable[Event], at: int) -> tuple[Event, ...]:
         """Take what sight says of a frame; return an event if reading became poor or good again."""
@@ -235,13 +211,8 @@ class ReadingTrend:
     def _reason(self) -> str | None:
         scale, cards = 1.0 if self._poor.reason is None else OVER_SHARE, len(self._unread)
         share = sum(self._unread.values()) / cards if cards >= LEAST_CARDS else 0.0
-        if share > self._limits.abstained_share * scale:
+        if share > self._most * scale:
             return f"{share:.0%} of the last {cards} cards unread; look at light and lens."
-        if self._usual is None:
-            return None
-        now = float(np.mean(self._sure))
-        if self._usual - now > self._limits.confidence_drop * scale:
-            return f"Looks are {now:.0%} sure, at first {self._usual:.0%}; look at light and lens."
         return None
 
 

@@ -304,8 +304,8 @@ class FaceReader:
         at: int,
         seen: Mapping[Where, Detection],
         drawn: Sequence[Drawn] = (),
-    ) -> tuple[Observation, ...]:
-        """Look at the cards in clear sight, at a time in ms; return what is observed of faces.
+    ) -> None:
+        """Look at the cards in clear sight, at a time in ms.
 
         `drawn` are the cards that left the shoe in the running coup.
         """
@@ -324,11 +324,11 @@ class FaceReader:
         self._observe_backs(image, {where: box for where, box in seen.items() if where not in up})
         wanted = {where: box for where, box in up.items() if self.faces[where].is_due(at)}
         if not wanted:
-            return ()
+            return
         poses, faces = self._poses(image, wanted), [self.faces[where] for where in wanted]
         quads = [self._view.quad_px(pose) for pose in poses]
         ends = [face.end(quad) for face, quad in zip(faces, quads, strict=True)]
-        observations = tuple(self._classify(image, ends))
+        observations = self._classify(image, ends)
         for face, observation, pose, quad in zip(faces, observations, poses, quads, strict=True):
             if face.now is not None:
                 self._left[face.now.index] += 1  # the one that it is read as may be this one
@@ -336,7 +336,6 @@ class FaceReader:
             face.take(at, observation, self._left, changed=changed)
             if face.now is not None:
                 self._left[face.now.index] -= 1
-        return observations
 
     def lose_sight(self, at: int) -> None:
         """Take that nothing has been seen since `at`, ms."""

@@ -221,11 +221,11 @@ def test_messages_past_the_outbox_are_sent_only_when_connected(
 ) -> None:
     """Health goes out at once and is not kept for later."""
     publisher = link(broker.port, store)
-    publisher.say(Message(PREFIX + "health", b"1", 1, True, 0))
+    publisher.publish(Message(PREFIX + "health", b"1", 1, True, 0))
     publisher.start()
     wait_for(lambda: publisher.connected)
     with listening(broker.port, PREFIX + "health") as listener:
-        publisher.say(Message(PREFIX + "health", b"2", 1, True, 0))
+        publisher.publish(Message(PREFIX + "health", b"2", 1, True, 0))
         wait_for(lambda: listener.heard)
         assert listener.payloads("health") == [2]
     publisher.stop()

@@ -399,7 +399,7 @@ def test_run_whose_disk_refused_something_does_not_end_in_order(
         at = journal.table.clock + 1000
         journal.start(at, "b2", ())
         assert journal.link._publisher is not None
-        monkeypatch.setattr(journal.link._publisher, "say_last", last.append)
+        monkeypatch.setattr(journal.link._publisher, "publish_last", last.append)
         with monkeypatch.context() as full:
             full.setattr(Store, "append", refuse)
             with pytest.raises(OutsideError, match="full"):

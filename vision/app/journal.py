@@ -184,12 +184,12 @@ class TableLink:
 
     def _publish(self, message: Message) -> None:
         if self._publisher is not None:
-            self._publisher.say(message)
+            self._publisher.publish(message)
 
     def say_lost(self, at: int, why: str) -> None:
         """Publish as the last message of the run that its log cannot be written."""
         if self._publisher is not None:
-            self._publisher.say_last(last_will(self._now().stream, at, why))
+            self._publisher.publish_last(last_will(self._now().stream, at, why))
 
     def close(self) -> None:
         """Take no more orders, and send what is left for a few seconds."""

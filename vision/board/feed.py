@@ -93,7 +93,7 @@ class Feed:
         """Send a message to a table; lost while the broker is away, so wait for an answer."""
         link = next((link for link in self._links if link.is_up), None)
         if link is not None:
-            link.say(Message(self.prefixes[table] + topic, data, 1, retain=False, seq=0))
+            link.publish(Message(self.prefixes[table] + topic, data, 1, retain=False, seq=0))
 
     @property
     def connected(self) -> bool:

@@ -119,10 +119,10 @@ JOIN_S = 2.0
 SAY_LENGTH = frozenset({"matroska,webm", "avi", "flv", "asf", "nut"})
 LENGTH_ERROR = 2
 
-# What a picture is kept in: BGR, or 8 bits of brightness and colours at half the width and height.
+# The form of a picture: BGR, or 8 bits of brightness and colours at half the width and height.
 # The last has the full range of levels by its name, the one before what `Coding.span` says.
 FORMATS = ("bgr24", "yuv420p", "yuvj420p")
-# The colour spaces that FFmpeg converts, in its numbers; others are taken for one that is not said.
+# The colour spaces that FFmpeg converts, in its numbers; others are taken for one not stated.
 MATRICES, UNSAID = frozenset({0, 1, 2, 4, 5, 6, 7, 9}), 2
 
 
@@ -444,9 +444,9 @@ class Planes:
 
 
 def pixels(frame: VideoFrame) -> Image | Planes:
-    """Return a decoded picture: its planes where they can be kept, else BGR."""
+    """Return a decoded picture: its planes where they can stay, else BGR."""
     even = frame.width % 2 == 0 and frame.height % 2 == 0
-    # Rows may be kept from the bottom up: the line size is then negative.
+    # Rows may be stored from the bottom up: the line size is then negative.
     as_planes = even and frame.format.name in FORMATS[1:] and frame.planes[0].line_size > 0
     return Planes(frame) if as_planes else bgr(frame)
 

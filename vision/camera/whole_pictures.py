@@ -1,13 +1,13 @@
 """What of a stream is whole: after a loss no picture is, until a key frame makes all anew.
 
-A picture of H.264 is told as what differs from earlier ones. When one of those never came, over a
+A picture of H.264 is predicted from earlier ones. When one of those never came, over a
 bad network or from a camera that cannot keep up, the decoder goes on from what it has and does not
 say so: things that moved meanwhile stay where they were, in pieces, for as long as the camera takes
 to the next key frame. Such a picture may show a card that is not there. That pictures are missing
 is seen in their numbers (`frame_num`, H.264 7.4.3), which go up by one with each picture that
-others may be told from; FFmpeg fills the gap, also where it is asked to give up at every error
+others may be predicted from; FFmpeg fills the gap, also where it is asked to give up at every error
 (`err_detect=explode`). A picture of which a part is missing is marked by the decoder when it is
-shown; where a stream has pictures that are told from a later one (B), as cameras seldom send, those
+shown; where a stream has pictures predicted from a later one (B), as cameras seldom send, those
 between were shown before. Decoders of H.265 leave such pictures out by themselves.
 """
 
@@ -26,7 +26,7 @@ from av.video.stream import VideoStream
 HEAD_BYTES = 600
 START = b"\0\0\1"  # of a unit
 SLICE, KEY_SLICE, OF_SEQUENCE, OF_PICTURE = 1, 5, 7, 8  # kinds of units
-MOST_BITS, MOST_CYCLE = 16, 255  # of a number, and of an order that is told ahead (7.4.2.1.1)
+MOST_BITS, MOST_CYCLE = 16, 255  # of a number, and of an order that is given ahead (7.4.2.1.1)
 # Profiles whose parameters say more of colours and scaling (7.3.2.1.1).
 HIGH = frozenset({44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244})
 SEPARATE = 3  # the kind of colours that may lie in planes of their own
@@ -67,7 +67,7 @@ class WholePictures:
     def _lose(self, at: int | None) -> None:
         """Trust nothing until a key frame comes.
 
-        Pictures that come after it and are shown before it may be damaged: they are told from
+        Pictures that come after it and are shown before it may be damaged: they are predicted from
         earlier ones as well.
         """
         key_at = self._keys[0] if self._keys else None
@@ -101,7 +101,7 @@ class PictureNumbers:
     """Follows the numbers of the pictures of an H.264 stream, in either of its two framings.
 
     Where the stream says that numbers may be left out, as with layers of several frame rates,
-    nothing can be told. A picture that begins the numbers anew without being a key frame (memory
+    nothing can be known. A picture that begins the numbers anew without being a key frame (memory
     management operation 5, which cameras do not use) counts as a loss.
     """
 
@@ -117,7 +117,7 @@ class PictureNumbers:
             self._learn(unit)
 
     def missing(self, data: bytes) -> bool:
-        """Whether a picture that others are told from is missing before the one in a packet."""
+        """Whether a picture from which others are predicted is missing before that of a packet."""
         for unit in _units(data, self._length_bytes):
             kind = unit[0] & 31
             if kind in (SLICE, KEY_SLICE):
@@ -135,7 +135,7 @@ class PictureNumbers:
         bits.take(2 if sequence.separate else 0)
         number, last = bits.take(sequence.bits), self._last
         expected = (last, (last + 1) % (1 << sequence.bits)) if last is not None else (number,)
-        if key or unit[0] >> 5:  # others are told from it
+        if key or unit[0] >> 5:  # others are predicted from it
             self._last = number
         return not key and not sequence.gaps_allowed and number not in expected
 

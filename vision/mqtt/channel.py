@@ -65,7 +65,7 @@ class _Event(Enum):
     GONE = auto()
 
 
-# What the thread of a channel is told: an event, the broker's answer to a new connection, paho's
+# What the thread of a channel is given: an event, the broker's answer to a new connection, paho's
 # number of a message that the broker has, or a message to send beside the source.
 _Note = _Event | ReasonCode | int | Message
 
@@ -109,8 +109,8 @@ class BrokerChannel:
 
     `prepare` readies each new client before it connects; `greet` is called when the broker has
     accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
-    said last when the source fails; `hold` returns why it must not connect now, in words or "",
-    `None` where it may; `may_send` whether anything may be said at this moment, which it must to
+    sent last when the source fails; `hold` returns why it must not connect now, in words or "",
+    `None` where it may; `may_send` whether anything may be sent at this moment, which it must to
     connect too. All are called from threads of the channel. One that `stays` never goes to another
     node of a cluster; `last_delay_s` is the longest pause before the next try. `complaint` is why
     there is no connection, or why it ended, for people; empty when all is well. `began_s` and
@@ -163,7 +163,7 @@ class BrokerChannel:
         """Announce that the source has more."""
         self._put(_Event.WAKE)
 
-    def say(self, message: Message) -> None:
+    def publish(self, message: Message) -> None:
         """Send a message beside the source, if connected."""
         self._put(message)
 

@@ -103,7 +103,7 @@ Fill = Callable[[Message], Message]
 class Lanes:
     """The unsent messages by lane; safe to use from the threads of both connections.
 
-    Only numbers are kept in memory; a message is read again when it is sent.
+    Only numbers are held in memory; a message is read again when it is sent.
     """
 
     def __init__(self, outbox: Outbox, prefix: str) -> None:
@@ -214,7 +214,7 @@ class Lanes:
 
 
 class MessageSource:
-    """What a connection sends: nothing by itself; nobody waits for it, and none of it is kept."""
+    """What a connection sends: nothing by itself; nobody waits for it, and none of it is stored."""
 
     def next(self, _load: Load) -> Parcel | None:
         """Return what is to be sent next beside what is in flight, `None` for nothing now."""

@@ -169,17 +169,17 @@ class Publisher:
         for channel in self._channels:
             channel.wake()
 
-    def say(self, message: Message) -> None:
+    def publish(self, message: Message) -> None:
         """Send a message outside the outbox, if connected: health, refusals."""
-        self._live.say(message)
+        self._live.publish(message)
         if self._copies and self._is_stuck():
             for channel in self._copies:
-                channel.say(copy_of(message, self._prefix))
+                channel.publish(copy_of(message, self._prefix))
 
-    def say_last(self, message: Message) -> None:
+    def publish_last(self, message: Message) -> None:
         """Send the very last message of the run; nothing is sent after it."""
         self._last = message
-        self._live.say(message)
+        self._live.publish(message)
 
     def next_request(self, wait_s: float) -> OrderRequest | None:
         """Return the next command, `None` when none comes within `wait_s` seconds."""

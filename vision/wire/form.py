@@ -88,7 +88,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> Payload:
 
 
 def _whole(text: str) -> int:
-    # Python reads no more digits than it is told to; fewer than twenty are always read.
+    # Python reads no more digits than its limit; fewer than twenty are always read.
     number = int(text) if len(text) < len(str(WHOLE_LIMIT)) + 2 else WHOLE_LIMIT + 1
     if abs(number) > WHOLE_LIMIT:
         raise FormError(f"a number beyond {WHOLE_LIMIT}")
@@ -162,7 +162,7 @@ class Term:
     """The newest term seen of a table, on any topic, and the lowest number seen with it.
 
     A message of an older term counts only if it has a number of its own and that number is lower:
-    it was said before the takeover, and is sent again by whoever speaks now. All else of an older
+    it was published before the takeover, and is sent again by who speaks now. All else of an older
     term is of a reader that has been overtaken: its last will, or what its connection let out late.
 
     No reader that was overtaken says anything new with a number of its own, for the house's store

@@ -95,7 +95,7 @@ class Shelf:
         return next(found, ())
 
     def of_alert(self, alert: str) -> tuple[str, ...]:
-        """Return the topics of what was kept when that alert was raised."""
+        """Return the topics of what was stored when that alert was raised."""
         return next((proof.topics for proof in self.proofs if proof.alert == alert), ())
 
     def proof_of(self, alert: Alert) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def with_messages(
 ) -> Step:
     """Return the step of an event that `apply_event` was given, with the messages it gives.
 
-    `session` is the one before the event, but with the evidence that was kept of the event.
+    `session` is the one before the event, but with the evidence that was stored of the event.
     """
     given = _step_of(session, event, table, outputs)
     if table.shoes != session.table.shoes:

@@ -110,7 +110,7 @@ def asked_of(fields: Mapping[str, str], rota: str = "") -> Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows of values under their columns, and what must be said beside them."""
+    """Rows of values under their columns, and the notes beside them."""
 
     title: str
     columns: tuple[str, ...]

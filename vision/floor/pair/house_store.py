@@ -35,7 +35,7 @@ START_S = 20.0
 # Seconds between tries to connect again, and between two signs of life.
 RECONNECT_S = 0.2
 PING_S = 1
-# Seconds for which records are kept in the store: a standby that was away for longer is given a
+# Seconds for which records stay in the store: a standby that was away for longer is given a
 # copy of the other's log. Longer takes room on each broker (about 1 GB a table and month).
 KEEP_S = 14 * 86_400
 # JetStream's code for "wrong last sequence".

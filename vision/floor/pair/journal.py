@@ -2,11 +2,11 @@
 
 Whoever follows writes the other's records to its own log and watches the table itself; when the
 lease is granted to it, it reads the shared records to their end, writes its takeover behind them,
-tells what only it has seen, and connects to the broker.
+publishes what only it has seen, and connects to the broker.
 
 Both readers number cards and coups from the same shoe, so that at a takeover the coups can be
-compared (`OwnSight`): what only this reader has seen is told, what the other told stands, and where
-they differ nobody is believed: the coup is in doubt until a person rules.
+compared (`OwnSight`): what only this reader has seen is published, what the other published stands,
+and where they differ nobody is believed: the coup is in doubt until a person rules.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _count_of(table: Table) -> tuple[int, int]:
 def news(table: Table, event: Event, inherited: int) -> Iterator[Event]:
     """Yield what an event of this reader's sight adds to the table, if it adds anything.
 
-    Cards below the order `inherited` were told by another reader: what it told of one stands. Where
+    Cards below the order `inherited` were published by another reader, and stand as they are. Where
     this reader has seen one otherwise, the coup is in doubt; where it has not seen one, it is not
     sure of the coup.
     """
@@ -131,7 +131,7 @@ def news(table: Table, event: Event, inherited: int) -> Iterator[Event]:
 
 
 def _merged(table: Table, event: CoupSeen, inherited: int) -> CoupSeen:
-    """Return a coup as seen here, with what another reader told of it."""
+    """Return a coup as seen here, with what another reader published of it."""
     shoe, coup = table.shoe, table.coup_of_sight(event.coup)
     burn = shoe.burn_of(event.coup)
     burned = () if burn is None else burn.cards
@@ -160,7 +160,7 @@ def _merged(table: Table, event: CoupSeen, inherited: int) -> CoupSeen:
 
 
 def _with_reported(seen: SeenCard, reported: DealtCard, *, late: bool) -> SeenCard:
-    """Return a card as seen, but for what was told of it; `late`: told after it was seen so."""
+    """Return a card as seen, but for what was published; `late`: after it was seen so."""
     life = seen.life
     if late and reported.placed_at is not None and life is Life.OUT:
         life = Life.LYING
@@ -183,7 +183,7 @@ def _with_reported(seen: SeenCard, reported: DealtCard, *, late: bool) -> SeenCa
 
 
 def _contradicts(seen: SeenCard, reported: DealtCard) -> bool:
-    """Whether a card was seen in another slot, or with another face, than was told."""
+    """Whether a card was seen in another slot, or with another face, than was published."""
     return (None not in (seen.slot, reported.slot) and seen.slot != reported.slot) or (
         None not in (seen.card, reported.card) and seen.card != reported.card
     )
@@ -271,7 +271,7 @@ class PairJournal(Journal):
     def take_over(
         self, at: int, models: tuple[str, ...], identity: str, own: OwnSight
     ) -> tuple[Step, ...]:
-        """Go on where the other reader ended, and tell what it has not told; AwayError.
+        """Go on where the other reader ended, and publish what it has not; AwayError.
 
         FencedError when the lease was lost meanwhile.
         """

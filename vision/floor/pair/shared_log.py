@@ -1,10 +1,10 @@
 """The records that two readers of a table share: each is in the house's store before it counts.
 
 The reader that speaks writes each transaction of its log to the store first, behind the sequence
-that it knows as the last; only then is it written to its own log and said. So there is one history,
-whoever speaks and whatever clocks and leases say: a reader that was frozen, or parted from the
-others, finds that its write is refused, and says nothing. The other reader writes the same records
-to its own log, and finds the same hashes.
+that it knows as the last; only then is it written to its own log and published. So there is one
+history, whoever speaks and whatever clocks and leases say: a reader that was frozen, or parted from
+the others, finds that its write is refused, and publishes nothing. The other reader writes the same
+records to its own log, and finds the same hashes.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Pair:
             except OutsideError as error:
                 self._failure = error
                 return
-            except Exception as error:  # noqa: BLE001  # said by the thread of the table
+            except Exception as error:  # noqa: BLE001  # raised by the thread of the table
                 self._failure = OutsideError(f"the house's store failed: {error!r}; report this")
                 return
 

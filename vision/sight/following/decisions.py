@@ -83,6 +83,7 @@ class Account:
     seen: bool = True
     under_way: bool = False
     burning: bool = False
+    uncounted: bool = False  # of a burn: a card hid for a time what left after it
     published: CoupSeen | None = None
     open_since: int | None = None
     doubt: str = ""

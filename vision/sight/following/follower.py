@@ -360,7 +360,7 @@ class Follower:
         account.alleged.check_restart(at, account)
         twice = account.repeated([face.read for face in faces])
         self._doubt(at, account, twice, decided=decided)
-        sure = not (account.is_open(self._odds) or (account.burning and account.blind))
+        sure = not (account.is_open(self._odds) or account.uncounted)
         cards = tuple(self._card(account, number, face) for number, face in enumerate(faces))
         alleged = () if account.doubt else account.alleged.reported(account.first)
         worst, last = max(account.odds.values(), default=0.0), account.published
@@ -434,7 +434,7 @@ class Follower:
         self.out = shares[Lip.WHOLLY] + shares[Lip.CLEAR] + shares[Lip.LINGERS]
         self._free_at = at if self.out < 1 / 2 else self._free_at
         for account in self.accounts.open:
-            account.blind |= account.burning and at - self._free_at > HIDES_MS
+            account.uncounted |= account.burning and at - self._free_at > HIDES_MS
         cut = shares[Lip.CUT]
         if self._cut.look(mouth, passes=cut, next_out=1 - waits - cut):
             yield CutCardOut(at)

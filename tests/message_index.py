@@ -208,10 +208,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the machine lost power while an anchor was written, or the file was changed",
         "run shoe-reader audit: the log has the anchors too",
     ),
-    "differs from the log   log": (
-        "the messages file and the log differ from this line on",
-        "run shoe-reader audit on the log; if it holds, the messages file was changed",
-    ),
     "log-in refused": (
         "a wrong name or password at a board",
         "if nobody of the house did it, find out who can reach the board",
@@ -247,10 +243,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     "the signature of record": (
         "an anchor was made with another key",
         "try the right public key; if it is the right one, treat the log as forged",
-    ),
-    "give either message numbers or": (
-        "both ways to name a part were used",
-        "leave one of them out",
     ),
     "the chain is broken at": (
         "a record was changed, removed, inserted or moved",

@@ -67,6 +67,10 @@ class Span:
     reads: int = 0
 
 
+# The function of the reader whose return ends a frame.
+FRAME_ENDS = ("app/reader.py", "_take")
+
+
 class Tracer:
     """The profile function and the listener of a reader: a span for each frame."""
 
@@ -83,6 +87,8 @@ class Tracer:
         path = code.co_filename
         if frame is self._fold and event == "return":
             self._fold = None
+        if event == "return" and code.co_name == FRAME_ENDS[1] and path.endswith(FRAME_ENDS[0]):
+            self.spans.append(Span())
         if event != "call" or code.co_name[0] == "<" or not path.startswith(self._prefix):
             return
         span = self.spans[-1]
@@ -98,14 +104,11 @@ class Tracer:
             span.rule_modules.add(path)
 
     def __getattr__(self, name: str) -> Callable[[Any], None]:
-        """Answer as a listener of the reader: figures end a frame, anything else is a record."""
+        """Answer as a listener of the reader: each step is a record."""
         return self._heard
 
     def _heard(self, news: Any) -> None:
         span = self.spans[-1]
-        if hasattr(news, "frames"):
-            self.spans.append(Span())
-            return
         topics = [message.topic.split("/", 4)[-1] for message in news.messages]
         span.topics += topics
         span.records += not PROOFS.intersection(topics)

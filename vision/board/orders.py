@@ -224,7 +224,11 @@ class Records:
             if self.orders.seal(order) == text:
                 return order
         if ref not in self._refused:
-            log.error("record %r in %s is not by this desk and is not sent", ref, self._path)
+            log.error(
+                "record %r in %s is not by this desk and is not sent; find out who wrote there",
+                ref,
+                self._path,
+            )
         self._refused[ref], self._due_s[ref] = 1, math.inf
         return None
 

@@ -114,7 +114,9 @@ def test_what_a_hand_may_hold_is_no_doubt_yet(other: CoupCard | None, *, under_w
     assert account({state(*LAY): 0.93, more: 0.07}).under_way is under_way
 
 
-@pytest.mark.parametrize(("found", "twice"), [({4}, "Kh"), ({1}, None), (set(), None)])
+@pytest.mark.parametrize(
+    ("found", "twice"), [({4}, "Kh"), ({1}, None), ({2, 4}, None), (set(), None)]
+)
 def test_face_of_a_card_that_nobody_saw_leave_may_be_another_cards(
     found: set[int], twice: str | None
 ) -> None:

@@ -131,13 +131,14 @@ class Account:
         return f"It may be {' or '.join(words)}."
 
     def repeated(self, reads: Sequence[Card | None]) -> Card | None:
-        """Return the face of a card that nobody saw leave and that another card of it has too.
+        """Return the face of a card that nobody saw leave, and of another that was seen to leave.
 
         A card that a player laid down in the next slot and the dealer put back is likelier: of
         eight decks, one card in twelve is like one of five others.
         """
+        left = [card for n, card in enumerate(reads) if n not in self.found]
         found = (reads[n] for n in sorted(self.found) if n < len(reads))
-        return next((card for card in found if card and reads.count(card) > 1), None)
+        return next((card for card in found if card is not None and card in left), None)
 
     def counts(self, states: Weighed) -> int:
         """Return how many cards are to be said to be out."""

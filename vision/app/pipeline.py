@@ -131,7 +131,7 @@ class SightPipeline:
         self._view_check = ViewCheck(view, view_limits)
         self._position = CameraPosition(view, position_limits, layout_of(config))
         self._trend = ReadingTrend(config.watch.abstained_share)
-        self._fit = TableFit(view, rules.deal_order, models.classifier, self._follower.begun)
+        self._fit = TableFit(view, rules.deal_order, models.classifier)
         # Why nothing can be seen or believed: the picture, the camera's position, the table file.
         self.blind: dict[str, str | None] = {"picture": None, "position": None}
         self._unseen: str | None = None  # why the picture checked last shows nothing

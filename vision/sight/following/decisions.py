@@ -116,11 +116,6 @@ class Account:
         total = sum(shares.values()) or 1.0
         return tuple((n, p / total) for n, p in sorted(shares.items(), key=lambda pair: -pair[1]))
 
-    def begins(self, slots: Sequence[Slot]) -> float:
-        """Return how likely (0 to 1) its first cards lie in those slots, in that order."""
-        lie = (p for s, p in self.likeliest if s.layout[: len(slots)] == tuple(slots))
-        return sum(lie) / (sum(p for _, p in self.likeliest) or 1.0)
-
     def doubted(self, least: float) -> str:
         """Words for what is open: a departure that is not decided, or the two likeliest layouts."""
         undecided = [code for code, odds in self.odds.items() if 1 < odds < least]

@@ -338,11 +338,6 @@ class Follower:
         """Return the likeliest layouts of the running coup in words, each with its probability."""
         return self.accounts.open[-1].layouts if self.accounts.open else ()
 
-    def begun(self, slots: Sequence[Slot]) -> dict[int, float]:
-        """Return of each undecided coup how likely (0 to 1) its first cards lie in those slots."""
-        ours = (one for one in self.accounts.open if one.coup > self._muted)
-        return {one.coup + self._before: one.begins(slots) for one in ours}
-
     # --- what is said ----------------------------------------------------------------------------
 
     def _say(self, at: int, account: Account, *, decided: bool = False) -> list[Event]:

@@ -2,10 +2,11 @@
 
 Cards leave the mouth and come to lie in the slots, in the order of the house, as large as cards
 are, and their faces are not in mirror image. Where they do otherwise it is the view that is wrong,
-not the dealer. So nothing but a first card out is reported before one card was seen to leave and
-to lie where it was due; and what goes against the view later is held back. One coup may be a
-dealer's mistake, which is then reported a coup late. Two are not: then the reader is blind, for a
-reason that names the cure, until the cards do what they should, and what was held back is dropped.
+not the dealer. So nothing but a first card out is reported before two cards of the right size were
+seen to leave and to lie where they were due; and what goes against the view later is held back. One
+coup may be a dealer's mistake, which is then reported a coup late. Two are not: then the reader is
+blind, for a reason that names the cure, until the cards do what they should, and what was held back
+is dropped.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -51,16 +52,15 @@ UNDRAWN = 4
 DRAWN_MS = 6000
 OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far below the even chance
 # So many of the first four cards of one coup, seen to leave and laid where they were due, make the
-# view believed, if half of those laid last were. One may be chance, and hands that clear the table
-# look like two draws where the mouth is elsewhere; more delay the first coup of a run.
+# view believed, if half of those laid last were and so many look as large as cards. One may be
+# chance, and hands that clear the table look like two draws where the mouth is elsewhere; more
+# delay the first coup of a run.
 BELIEVED = 2
-# From this share (0 to 1) of what is likely on the first two cards of a coup count as lying in each
-# other's slots: on films right views gave 0.01 at most, exchanged hands 0.49 and more.
-EXCHANGED = 0.25
-# Observations of faces over which it is judged whether they are in mirror image, and by how much
-# surer (0 to 1) they are then: on films right pictures gave -0.2 and less, mirrored ones 0.15 and
-# more.
-MIRROR_FACES, MIRRORED = 12, 0.05
+# Observations of faces over which it is judged whether they are in mirror image, and what one
+# counts at most, in log odds: over twelve, right pictures gave -1.1 and less on films, mirrored
+# ones 1.2 and more. Without a limit, one face that is read wrongly outweighs the others.
+MIRROR_FACES, MOST_LOG_ODDS = 12, 2.0
+LEAST_DOUBT = 1e-7  # of a face (0 to 1): the step of single precision near 1
 # Observations, so many ms apart, in which two faces or more lay outside the slots and none inside,
 # beyond those with faces inside: ten seconds, as long as the layouts of two coups lie. Fewer, and a
 # burn that is spread on the layout makes the reader blind.
@@ -132,15 +132,15 @@ class TableFit:
         view: TableView,
         deal_order: Sequence[Slot],
         classify: Callable[[Image, Sequence[Points]], Iterable[Observation]],
-        begun: Callable[[Sequence[Slot]], Mapping[int, float]],
     ) -> None:
-        """Watch a view of a house that deals the first four cards in that order.
-
-        `begun` gives of each coup that runs how likely its first cards lie in some slots.
-        """
+        """Watch a view of a house that deals the first four cards in that order."""
         self._view, self._deal_order, self._classify = view, deal_order, classify
-        self._begun, self._due = begun, deal_order[:2]
-        self._otherwise = [Slot(slot ^ 1) for slot in self._due]  # with the hands exchanged
+        self._due = [{slot} for slot in deal_order[:2]]
+        self._otherwise = [{Slot(slot ^ 1)} for slot in deal_order[:2]]  # with hands exchanged
+        # The slots in which cards came to lie since all were empty, in that order; whether they
+        # are; and whether hands were exchanged as the layout before began.
+        self._first: list[set[Slot]] = []
+        self._is_empty = self._was_exchanged = False
         # Why nothing can be believed, or `None`.
         self.reason = self._overlap = overlapping(view)
         self._mirrored: deque[float] = deque(maxlen=MIRROR_FACES)
@@ -155,7 +155,7 @@ class TableFit:
         self._draws: deque[int] = deque(maxlen=CARDS)  # when one came out, ms
         self._drawn: deque[bool] = deque(maxlen=CARDS)  # whether each card laid was seen to leave
         self._declined: set[tuple[int, int]] | None = set()  # `None` once a face was read
-        self._believed = False
+        self._is_as_due = self._believed = False
         self.begin_shoe()
 
     def begin_shoe(self, coup: int = 0) -> None:
@@ -164,8 +164,6 @@ class TableFit:
         self._known = coup
         self._reported = {number: number for number in range(1, coup + 1)}
         self._cards: dict[tuple[int, int], bool] = {}  # by coup and number: laid; seen to leave
-        self._as_due: dict[int, float] = {}  # by coup: how likely its first two cards lie so
-        self._exchanged: dict[int, float] = {}  # and each in the other hand's slot
 
     # --- what pictures show ----------------------------------------------------------------------
 
@@ -173,6 +171,7 @@ class TableFit:
         self, at: int, image: Image, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
     ) -> None:
         """Take what the slots show and all boxes (px) of a picture, at a time in ms."""
+        self._take_order(shown)
         if at < self._next_look_at:
             return
         self._next_look_at = at + LOOK_EVERY_MS
@@ -198,6 +197,26 @@ class TableFit:
         beside = sum(is_outside(self._view, self._middle(box)) for box in sure)
         self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
         self._outside = min(max(self._outside, 0), 2 * OUTSIDE_PICTURES)
+
+    def _take_order(self, shown: Sequence[PlaceLook]) -> None:
+        """Take in which slots cards lie at rest in clear sight, and which were there first."""
+        lie = {
+            slot
+            for slot, look in zip(Slot, shown, strict=False)
+            if look.box is not None and look.box.score >= STRONG and not look.moves
+            if look.covered <= COVERED
+        }
+        if lie and self._is_empty:
+            exchanged = self._first[:2] == self._otherwise
+            self._was_exchanged = exchanged or (self._was_exchanged and not self._begins_as_due)
+            self._first, self._is_empty = [lie], False
+        elif lie and self._first and (new := lie.difference(*self._first)):
+            self._first.append(new)
+        self._is_empty |= all(look.box is None and look.covered <= COVERED for look in shown)
+
+    @property
+    def _begins_as_due(self) -> bool:
+        return self._first[:2] == self._due
 
     def _lying(
         self, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
@@ -252,8 +271,8 @@ class TableFit:
         quad = self._view.homography.to_px(centre + size * (self._view.rectangle(pose) - centre))
         there, mirrored = self._classify(image, [quad, quad[[1, 0, 3, 2]]])
         if max(there.readable, mirrored.readable) >= LEAST_READABLE:
-            sure, surer = (float(np.exp(look.log_p.max())) for look in (there, mirrored))
-            self._mirrored.append(surer - sure)
+            surer = _log_odds(mirrored) - _log_odds(there)
+            self._mirrored.append(min(max(surer, -MOST_LOG_ODDS), MOST_LOG_ODDS))
 
     # --- what sight says -------------------------------------------------------------------------
 
@@ -266,16 +285,16 @@ class TableFit:
         was_out, self._is_out = self._is_out, out > (1 - OUT if self._is_out else OUT)
         if self._is_out and not was_out:
             self._draws.append(at)
-        self._as_due |= self._begun(self._due)
-        self._exchanged |= self._begun(self._otherwise)
         for event in events:
             if isinstance(event, CoupSeen):
                 self._note(at, event)
                 self._held = [held for held in self._held if not _is_of(held, event.coup)]
             self._held.append(event)
+        sized = len(self._laid) >= BELIEVED
+        self._believed |= self._is_as_due and sized and self._first[:2] != self._otherwise
         before, self.reason = self.reason, self._why()
         if self.reason is not None:
-            self._held, self._believed = [], False
+            self._held, self._is_as_due, self._believed = [], False, False
         if self.reason is not None or before is not None:
             return ()
         ready = [e for e in self._held if not self._is_suspect() or self._is_known(e)]
@@ -313,8 +332,7 @@ class TableFit:
         # A shoe that goes on was believed before.
         enough = seen >= (1 if self._known else BELIEVED)
         enough &= 2 * sum(self._drawn) >= len(self._drawn)
-        if all(hands) and enough and self._exchanged.get(event.coup, 0.0) < EXCHANGED:
-            self._believed = True
+        self._is_as_due = all(hands) and enough
 
     def _was_drawn(self, at: int) -> bool:
         """Whether a card was seen to leave that did not come to lie before this one."""
@@ -325,19 +343,17 @@ class TableFit:
 
     def _why(self) -> str | None:
         """Return why the view cannot be believed, or `None`."""
-        sizes = self._laid[-CARDS:, 3]
-        size = float(np.median(sizes)) if len(sizes) >= LEAST_RESTS else 1.0
         is_mirrored = len(self._mirrored) == MIRROR_FACES and self._seems_mirrored
         outside = 1 if self.reason == ELSEWHERE else OUTSIDE_PICTURES
         drawn = ENOUGH_DRAWN if self.reason == MOUTH else FEW_DRAWN + 1
-        known = [p for n, p in self._exchanged.items() if max(p, self._as_due[n]) >= EXCHANGED]
-        last = known[-(1 if self.reason == HANDS else 2) :]
+        exchanged = self._first[:2] == self._otherwise
         signs = {
-            SIZE.format(size): not LEAST_SIZE <= size <= MOST_SIZE,
+            SIZE.format(self._size_now): len(self._laid) >= LEAST_RESTS and not self._is_card_size,
             MIRROR: is_mirrored,
             ELSEWHERE: self._outside >= outside,
             MOUTH: len(self._drawn) == CARDS and sum(self._drawn) < drawn,
-            HANDS: len(known) > 1 and min(last) >= EXCHANGED,
+            HANDS: self._was_exchanged
+            and (exchanged or (self.reason == HANDS and not self._begins_as_due)),
             UNREAD: len(self._declined or ()) >= CARDS,
         }
         why = next((words for words, holds in signs.items() if holds), None)
@@ -345,15 +361,29 @@ class TableFit:
 
     @property
     def _seems_mirrored(self) -> bool:
-        return bool(self._mirrored) and float(np.mean(self._mirrored)) > MIRRORED
+        return bool(self._mirrored) and float(np.mean(self._mirrored)) > 0
+
+    @property
+    def _size_now(self) -> float:
+        sizes = self._laid[-CARDS:, 3]
+        return float(np.median(sizes)) if len(sizes) else 1.0
+
+    @property
+    def _is_card_size(self) -> bool:
+        return LEAST_SIZE <= self._size_now <= MOST_SIZE
 
     def _is_suspect(self) -> bool:
         """Whether what sight says is held back until more is known."""
-        *_, before, now = (0, 0, *self._exchanged)
-        exchanged = self._exchanged.get(before, 0.0) >= EXCHANGED > self._as_due[now]
+        exchanged = self._was_exchanged and not self._begins_as_due
         undrawn = not any([*self._drawn][-UNDRAWN:]) and len(self._drawn) >= UNDRAWN
-        believed = self._believed and not self._seems_mirrored and not self._declined
-        return not believed or exchanged or undrawn
+        fits = self._is_card_size and not self._seems_mirrored and not self._declined
+        return not (self._believed and fits) or exchanged or undrawn
+
+
+def _log_odds(look: Observation) -> float:
+    """Return the log odds of the likeliest face: of two sure looks, one is still the surer."""
+    sure = float(look.log_p.max())
+    return sure - math.log(max(-math.expm1(sure), LEAST_DOUBT))
 
 
 def _is_of(event: Event, coup: int) -> bool:

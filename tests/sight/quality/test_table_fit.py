@@ -102,14 +102,14 @@ def lies(fit: TableFit, times: float = 1.0, *, begin: int = 0) -> None:
     fit.take(begin + 40_000, REST, [])
 
 
-def test_right_view_is_believed_from_the_second_card_on() -> None:
-    """A card that was seen to leave and lies where it is due is not enough, two are."""
-    first, second, third, _ = coup(fit_of(), 1)
-    assert first == ()
-    assert [event.cards[-1].slot for event in second if isinstance(event, CoupSeen)] == [
-        Slot.BANCO_1
+def test_right_view_is_believed_from_the_third_card_on() -> None:
+    """Two cards that were seen to leave and lie where they are due are not enough, three are."""
+    first, second, third, fourth = coup(fit_of(), 1)
+    assert (first, second) == ((), ())
+    assert [event.cards[-1].slot for event in third if isinstance(event, CoupSeen)] == [
+        Slot.PUNTO_2
     ]
-    assert len(third) == 2
+    assert len(fourth) == 2
 
 
 def test_exchanged_hands_are_said_after_two_coups_and_nothing_before() -> None:
@@ -209,9 +209,9 @@ def test_what_is_noticed_waits_with_the_coups() -> None:
     fit = fit_of()
     exposed = Noticed(0, "EXPOSED_IN_SHOE")
     assert fit.take(0, REST, [exposed]) == ()
-    _, second, _, _ = coup(fit, 1)
-    assert isinstance(second[0], Noticed)
-    assert second[0].code == "EXPOSED_IN_SHOE"
+    _, _, third, _ = coup(fit, 1)
+    assert isinstance(third[0], Noticed)
+    assert third[0].code == "EXPOSED_IN_SHOE"
 
 
 def test_nothing_read_of_two_coups_is_a_reason() -> None:

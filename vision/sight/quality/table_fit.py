@@ -2,11 +2,11 @@
 
 Cards leave the mouth and come to lie in the slots, in the order of the house, as large as cards
 are, and their faces are not in mirror image. Where they do otherwise it is the view that is wrong,
-not the dealer. So nothing but a first card out is reported before two cards of the right size were
-seen to leave and to lie where they were due; and what goes against the view later is held back. One
-coup may be a dealer's mistake, which is then reported a coup late. Two are not: then the reader is
-blind, for a reason that names the cure, until the cards do what they should, and what was held back
-is dropped.
+not the dealer. So nothing but a first card out is reported before three cards of the right size
+were seen to leave and to lie where they were due; and what goes against the view later is held
+back. One coup may be a dealer's mistake, which is then reported a coup late. Two are not: then the
+reader is blind, for a reason that names the cure, until the cards do what they should, and what was
+held back is dropped.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import cmath
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from statistics import fmean
 from typing import NamedTuple
 
 import cv2
@@ -52,14 +53,14 @@ UNDRAWN = 4
 DRAWN_MS = 6000
 OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far below the even chance
 # So many of the first four cards of one coup, seen to leave and laid where they were due, make the
-# view believed, if half of those laid last were and so many look as large as cards. One may be
-# chance, and hands that clear the table look like two draws where the mouth is elsewhere; more
-# delay the first coup of a run.
-BELIEVED = 2
-# Observations of faces over which it is judged whether they are in mirror image, and what one
-# counts at most, in log odds: over twelve, right pictures gave -1.1 and less on films, mirrored
-# ones 1.2 and more. Without a limit, one face that is read wrongly outweighs the others.
-MIRROR_FACES, MOST_LOG_ODDS = 12, 2.0
+# view believed, if half of those laid last were, and so many look as large as cards. Fewer, and
+# hands that burn or clear at a mouth that is elsewhere make a coup of their own; more delay the
+# first coup of a run.
+BELIEVED, SIZED = 3, 2
+# Cards laid last over which it is judged whether faces are in mirror image, at least so many, and
+# what one observation counts at most, in log odds. Without a limit, one face that is read wrongly
+# outweighs the others; by observation instead of by card, one that is squeezed for long does.
+MIRROR_CARDS, LEAST_MIRROR_CARDS, MOST_LOG_ODDS = 8, 4, 2.0
 LEAST_DOUBT = 1e-7  # of a face (0 to 1): the step of single precision near 1
 # Observations, so many ms apart, in which two faces or more lay outside the slots and none inside,
 # beyond those with faces inside: ten seconds, as long as the layouts of two coups lie. Fewer, and a
@@ -121,7 +122,17 @@ class Drift(NamedTuple):
         )
 
 
-_Rest = tuple[float, float, float]
+@dataclass(slots=True, eq=False)
+class _Rest:
+    """A card that lies or lay in a slot, by observation.
+
+    `places` has its middle (x, y mm) and size; `mirrored` by how much surer a face it is in mirror
+    image, log odds.
+    """
+
+    slot: Slot
+    places: list[tuple[float, float, float]] = field(default_factory=list)
+    mirrored: list[float] = field(default_factory=list)
 
 
 class TableFit:
@@ -143,13 +154,14 @@ class TableFit:
         self._is_empty = self._was_exchanged = False
         # Why nothing can be believed, or `None`.
         self.reason = self._overlap = overlapping(view)
-        self._mirrored: deque[float] = deque(maxlen=MIRROR_FACES)
         self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
-        # Of each card laid last its slot, and by observation middle (x, y mm) and size; of those
-        # that lie there now; and the medians of all that were looked at often enough.
-        self._rests: deque[tuple[Slot, list[_Rest]]] = deque(maxlen=RESTS)
-        self._resting: dict[Slot, list[_Rest]] = {}
+        # The cards laid last; those that lie there now; and of all that were looked at often enough
+        # slot and medians.
+        self._rests: deque[_Rest] = deque(maxlen=RESTS)
+        self._resting: dict[Slot, _Rest] = {}
         self._laid = np.zeros((0, 4))
+        self._times_as_large = 1.0  # how large the last ones look; of the last faces, by card,
+        self._mirrored: list[float] = []  # by how much surer they are in mirror image
         self._outside, self._next_look_at = 0, 0
         self._is_out = False  # whether the mouth shows a card wholly out
         self._draws: deque[int] = deque(maxlen=CARDS)  # when one came out, ms
@@ -179,20 +191,25 @@ class TableFit:
         for slot, look in zip(Slot, shown, strict=False):
             if slot in lying:
                 if slot not in self._resting:
-                    self._rests.append((slot, self._resting.setdefault(slot, [])))
+                    self._rests.append(self._resting.setdefault(slot, _Rest(slot)))
                 centre = self._view.locate(lying[slot].quad)[0].centre
-                self._resting[slot].append((*centre, self._size(lying[slot])))
+                self._resting[slot].places.append((*centre, self._size(lying[slot])))
             elif look.box is None and look.covered <= COVERED:
                 self._resting.pop(slot, None)
         rests = [
-            (s, *np.median(all_of, axis=0))
-            for s, all_of in self._rests
-            if len(all_of) >= LEAST_LOOKS
+            (rest.slot, *np.median(rest.places, axis=0))
+            for rest in self._rests
+            if len(rest.places) >= LEAST_LOOKS
         ]
         self._laid = np.array(rests).reshape(-1, 4)
-        faces = [box for box in lying.values() if box.kind is Kind.FACE]
+        if rests:
+            self._times_as_large = float(np.median(self._laid[-CARDS:, 3]))
+        faces = [slot for slot, box in lying.items() if box.kind is Kind.FACE]
         if faces:
-            self._compare_mirrored(image, faces[-1])
+            least = min(faces, key=lambda slot: len(self._resting[slot].mirrored))
+            self._resting[least].mirrored += self._compare_mirrored(image, lying[least])
+            seen = [fmean(rest.mirrored) for rest in self._rests if rest.mirrored]
+            self._mirrored = seen[-MIRROR_CARDS:]
         sure = [box for box in boxes if box.kind is Kind.FACE and box.score >= SURE]
         beside = sum(is_outside(self._view, self._middle(box)) for box in sure)
         self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
@@ -264,15 +281,16 @@ class TableFit:
         area = abs(cv2.contourArea(self._view.homography.to_mm(box.quad)))
         return float(np.sqrt(area / (width * height)))
 
-    def _compare_mirrored(self, image: Image, box: Detection) -> None:
+    def _compare_mirrored(self, image: Image, box: Detection) -> list[float]:
         # In the size that it has: what is cut off a card is in mirror image as well as not.
         pose, size = self._view.locate(box.quad)[0], self._size(box)
         centre = np.array(pose.centre)
         quad = self._view.homography.to_px(centre + size * (self._view.rectangle(pose) - centre))
         there, mirrored = self._classify(image, [quad, quad[[1, 0, 3, 2]]])
-        if max(there.readable, mirrored.readable) >= LEAST_READABLE:
-            surer = _log_odds(mirrored) - _log_odds(there)
-            self._mirrored.append(min(max(surer, -MOST_LOG_ODDS), MOST_LOG_ODDS))
+        if max(there.readable, mirrored.readable) < LEAST_READABLE:
+            return []
+        surer = _log_odds(mirrored) - _log_odds(there)
+        return [min(max(surer, -MOST_LOG_ODDS), MOST_LOG_ODDS)]
 
     # --- what sight says -------------------------------------------------------------------------
 
@@ -290,7 +308,7 @@ class TableFit:
                 self._note(at, event)
                 self._held = [held for held in self._held if not _is_of(held, event.coup)]
             self._held.append(event)
-        sized = len(self._laid) >= BELIEVED
+        sized = len(self._laid) >= SIZED
         self._believed |= self._is_as_due and sized and self._first[:2] != self._otherwise
         before, self.reason = self.reason, self._why()
         if self.reason is not None:
@@ -343,13 +361,13 @@ class TableFit:
 
     def _why(self) -> str | None:
         """Return why the view cannot be believed, or `None`."""
-        is_mirrored = len(self._mirrored) == MIRROR_FACES and self._seems_mirrored
         outside = 1 if self.reason == ELSEWHERE else OUTSIDE_PICTURES
         drawn = ENOUGH_DRAWN if self.reason == MOUTH else FEW_DRAWN + 1
         exchanged = self._first[:2] == self._otherwise
         signs = {
-            SIZE.format(self._size_now): len(self._laid) >= LEAST_RESTS and not self._is_card_size,
-            MIRROR: is_mirrored,
+            SIZE.format(self._times_as_large): len(self._laid) >= LEAST_RESTS
+            and not self._is_card_size,
+            MIRROR: len(self._mirrored) >= LEAST_MIRROR_CARDS and self._seems_mirrored,
             ELSEWHERE: self._outside >= outside,
             MOUTH: len(self._drawn) == CARDS and sum(self._drawn) < drawn,
             HANDS: self._was_exchanged
@@ -361,16 +379,11 @@ class TableFit:
 
     @property
     def _seems_mirrored(self) -> bool:
-        return bool(self._mirrored) and float(np.mean(self._mirrored)) > 0
-
-    @property
-    def _size_now(self) -> float:
-        sizes = self._laid[-CARDS:, 3]
-        return float(np.median(sizes)) if len(sizes) else 1.0
+        return sum(self._mirrored) > 0
 
     @property
     def _is_card_size(self) -> bool:
-        return LEAST_SIZE <= self._size_now <= MOST_SIZE
+        return LEAST_SIZE <= self._times_as_large <= MOST_SIZE
 
     def _is_suspect(self) -> bool:
         """Whether what sight says is held back until more is known."""

@@ -122,6 +122,31 @@ def test_desk_alert_is_acknowledged_rectified_and_closed_by_name(
     assert screen.complaints == []
 
 
+def test_desk_keeps_what_is_typed_while_another_desk_acts(enter: Enter, reader: Reader) -> None:
+    """Words, a remedy and the caret outlive a new state; words that were sent are gone."""
+    screen, other = enter("Ann", "desk"), enter("Cy", "desk")
+    reader.play(faulty().events)
+    for one in (screen, other):
+        open_alert(one, reader)
+    words = screen.page.locator("#actions > label input >> nth=0")
+    screen.page.select_option("form:has([data-order=rectify_alert]) select", "R5")
+    words.fill("told  pit")
+    for key in ("ArrowLeft",) * 4:
+        words.press(key)
+    other.page.click("[data-order=ack_alert]")
+    screen.says("facts", "Cy")
+    assert not screen.page.locator("[data-order=ack_alert]").count()
+    screen.page.keyboard.type("the")
+    assert words.input_value() == "told the pit"
+    screen.page.click("[data-order=rectify_alert]")
+    screen.says("facts", "R5")
+    screen.says("said", "done")
+    rectified = next(one for one in reader.events if isinstance(one, RectifyAlert))
+    assert (rectified.remedy, rectified.reason) == ("R5", "told the pit")
+    assert words.input_value() == ""
+    assert (screen.complaints, other.complaints) == ([], [])
+
+
 def correct_first_of_banco(desk: Screen) -> None:
     """Correct Banco's first card from 3 to 5: it begins as read, and says what becomes of it."""
     chosen = [desk.page.locator("form.correct select >> visible=true").nth(n) for n in range(3)]

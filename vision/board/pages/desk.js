@@ -3,7 +3,7 @@
 import { alertActions, coupActions, shoeActions } from "/desk_actions.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
 import { alertPictures, coupKept, pictures } from "/desk_evidence.js";
-import { say } from "/desk_forms.js";
+import { keepTyped, say } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { watchKeys } from "/desk_keys.js";
 import { $, SEVERITIES, age, button, byGravity, clockTime, make, renderOnce, setText, titleOf, warn } from "/live.js";
@@ -141,7 +141,7 @@ function coupShown(table, alert) {
   if (!alert) return table?.results.get(running?.coup) ?? running;
   const found = [table.results.get(alert.coup), table.live].find(is);
   const key = [chosen.table, alert.shoe, alert.coup].join();
-  if (!found && Number.isInteger(alert.coup) && !earlier.has(key)) {
+  if (!found && alert.coup && !earlier.has(key)) {
     earlier.set(key, undefined);
     coupKept(chosen.table, alert.shoe, alert.coup).then((kept) => { earlier.set(key, kept?.results.at(-1)); live.plan(); });
   }
@@ -169,7 +169,7 @@ async function showPictures(proof, alert) {
 
 let acted = ""; // what the actions on the page are for
 
-// Facts are drawn again with each change, but actions only when they differ, and never while somebody types.
+// Facts are drawn again with each change, but actions only when they differ; what somebody has typed there stays.
 function renderDetail() {
   const table = live.tables.get(chosen.table);
   const alert = table?.alerts.get(chosen.alert);
@@ -184,11 +184,12 @@ function renderDetail() {
   if (typing() && stands === acted) return;
   acted = stands;
   const others = alert ? [...table.alerts.values()].filter((one) => one.id !== alert.id && one.code === alert.code && one.state !== "closed").map((one) => one.id) : [];
-  renderOnce($("actions"), JSON.stringify([stands, dealt, others]), () => !table ? [] : [
+  const build = () => !table ? [] : [
     ...(alert ? alertActions(chosen.table, alert, others, me) : []),
     ...(!alert || coup?.shoe === table.shoe?.shoe ? coupActions(chosen.table, table, coup, me, alert?.slot ?? alert?.expected?.[0]) : []),
     ...(alert ? [] : shoeActions(chosen.table, me)),
-  ]);
+  ];
+  keepTyped($("actions"), () => renderOnce($("actions"), JSON.stringify([stands, dealt, others]), build));
 }
 
 // Go on in the queue by so many alerts; what is chosen is in sight.

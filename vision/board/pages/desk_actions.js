@@ -15,8 +15,9 @@ const can = (me, ...roles) => roles.includes(me.role);
 export function alertActions(table, alert, others, me) {
   if (alert.state === "closed") return [make("p", "empty", word("desk.closed"))];
   const open = alert.state !== "rectified";
-  const [comment, reason] = words(word("desk.comment_sent"));
-  const plain = (name, label, more = {}) => act({ table, name, label, fields: () => ({ alert: alert.id, ...reason() }), ...more });
+  const about = alert.id;
+  const [comment, reason] = words(word("desk.comment_sent"), about);
+  const plain = (name, label, more = {}) => act({ table, name, label, about, fields: () => ({ alert: alert.id, ...reason() }), ...more });
   const row = make("div", "row");
   if (open && !alert.acknowledged_by) row.append(plain("ack_alert", word("desk.acknowledge"), { first: true, key: "a" }));
   row.append(plain("comment_alert", word("desk.add_comment")));
@@ -24,7 +25,7 @@ export function alertActions(table, alert, others, me) {
   if (open && can(me, "inspector")) {
     const [remedyBox, remedy, input] = select(word("col.remedy"), [["", "–"], ...REMEDIES.map((code) => [code, remedyWords(code)])]);
     input.required = true;
-    found.push(act({ table, name: "rectify_alert", label: word("state.rectified"), key: "r", inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
+    found.push(act({ table, about, name: "rectify_alert", label: word("state.rectified"), key: "r", inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
   }
   found.push(closing(table, alert, others, reason));
   return found;
@@ -37,16 +38,17 @@ function closing(table, alert, others, reason) {
   also.type = "checkbox";
   const inputs = others.length ? [categoryBox, labelled(word("desk.also", { n: others.length }), also)] : [categoryBox];
   const ids = () => [alert.id, ...(also.checked ? others : [])];
-  return act({ table, name: "close_alert", label: word("desk.close"), key: "c", inputs, fields: () => ids().map((id) => ({ alert: id, category: category(), ...reason() })) });
+  return act({ table, about: alert.id, name: "close_alert", label: word("desk.close"), key: "c", inputs, fields: () => ids().map((id) => ({ alert: id, category: category(), ...reason() })) });
 }
 
 // `coup` has its shoe, its number, and the hands as they are published; `first` is the slot in question.
 export function coupActions(name, table, coup, me, first = "") {
   if (!coup?.coup) return [];
   const number = coup.coup;
+  const about = `${coup.shoe}/${number}`;
   const where = `${titleOf(table, name)}, ${word("shoe")} ${coup.shoe}, ${word("coup")} ${number}`;
-  const [box, reason] = words(word("col.reason"));
-  const plain = (order, label) => act({ table: name, name: order, label, fields: () => ({ coup: number, ...reason() }), vouched: () => `${where}. ${label}` });
+  const [box, reason] = words(word("col.reason"), about);
+  const plain = (order, label) => act({ table: name, name: order, label, about, fields: () => ({ coup: number, ...reason() }), vouched: () => `${where}. ${label}` });
   const title = make("h3", "", `${word("coup")} ${number}`);
   if (!can(me, "inspector")) return [title, box, plain("hold_result", word("desk.hold"))];
   const [fromBox, from] = select(word("desk.from"), SLOTS.map((one) => [one, slotName(one)]));
@@ -56,8 +58,8 @@ export function coupActions(name, table, coup, me, first = "") {
     plain("burn_card", word("desk.burn")), plain("carry_card", word("desk.carry")), plain("free_hand", word("banner.free")));
   return [
     title, correctPanel({ table: name, where, coup, number, first }), box,
-    act({ table: name, name: "move_card", label: word("desk.move"), inputs: [fromBox, toBox], fields: () => ({ coup: number, source: from(), target: to(), ...reason() }) }),
-    row, act({ table: name, name: "undo_last", label: word("desk.undo"), fields: reason, vouched: () => `${where}. ${word("desk.undo")}` }),
+    act({ table: name, about, name: "move_card", label: word("desk.move"), inputs: [fromBox, toBox], fields: () => ({ coup: number, source: from(), target: to(), ...reason() }) }),
+    row, act({ table: name, about, name: "undo_last", label: word("desk.undo"), fields: reason, vouched: () => `${where}. ${word("desk.undo")}` }),
   ];
 }
 

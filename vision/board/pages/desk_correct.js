@@ -62,7 +62,7 @@ export function correctPanel({ table, where, coup, number, first }) {
   }
 
   const form = act({
-    table, name: "correct_card", label: word("desk.correct"), inputs: [slotBox, rankBox, suitBox, reasonBox, said],
+    table, about: `${coup.shoe}/${number}`, name: "correct_card", label: word("desk.correct"), inputs: [slotBox, rankBox, suitBox, reasonBox, said],
     fields: () => ({ coup: number, slot: slot(), card: rank() + suit(), ...reason() }), vouched: () => `${where}. ${said.textContent}`,
   });
   form.classList.add("correct");

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from tests.access.signing import tampered
 from tests.storage.growth import write_shoes
 from tests.table_log import PLAYS, write_export, write_log
 from vision.cli import main
+from vision.game.events import Started
 from vision.storage.log_reader import read_log
+from vision.wire.messages import iso
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +42,21 @@ def test_good_log_passes_and_says_what_it_holds(
     assert "table 7 of house" in out
     assert f"{last.number} events, 2023-11-14T22:13:20.000Z to " in out
     assert last.hash in out
+
+
+def test_audit_names_every_installation_that_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever audits sees since when the table is read by another program or other weights."""
+    first, *events = PLAYS["clean"]().events
+    assert isinstance(first, Started)
+    at = events[-1].at
+    runs = [Started(at, boot, "1.0", (), name * 64) for boot, name in (("b2", "a"), ("b3", "b"))]
+    write_log(tmp_path / "t.sqlite", [replace(first, identity="a" * 64), *events, *runs])
+    assert audit(tmp_path / "t.sqlite") == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "installation" in line]
+    assert [line[:29] for line in lines] == [f"from {iso(first.at)}", f"from {iso(at)}"]
+    assert ["a" * 64 in lines[0], "b" * 64 in lines[1]] == [True, True]
 
 
 def test_export_holds_the_same_records(log: Path, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ class Found:
     a time at which the log does not name the keys, `unordered` are records of a desk's facts
     without an order, `adopted` records that say which (first, last) were taken over unsigned.
     `stored` is the evidence that the log names, `deleted` its files that it says were deleted.
+    `installed` has each installation that read (`Started.identity`) with when it first ran.
     """
 
     site: str
@@ -88,6 +89,7 @@ class Found:
     adopted: list[tuple[int, int, int]] = field(default_factory=list)
     stored: list[EvidenceKept] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
+    installed: dict[str, int] = field(default_factory=dict)
 
 
 def audit(
@@ -221,6 +223,8 @@ class Auditor:
         found.began = found.ended if found.began is None else found.began
         if event.get("is") in LIMITS_OF_A_RUN or event.get("kind") in OF_THE_READER:
             found.unsigned = found.unsigned or record.number
+        if event.get("is") == Started.__name__ and event.get("identity"):
+            found.installed.setdefault(str(event["identity"]), found.ended)
         if event.get("kind") == Fact.UNSIGNED_STORED:
             stored = json.loads(event["detail"])
             found.adopted.append((record.number, int(stored["first"]), int(stored["last"])))
@@ -400,6 +404,15 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
     for key, many in found.lapsed.items():
         yield f"{many} signatures by key {key} do NOT count: by the ring it was not good then"
     yield from _gap_words(found, trust)
+    yield from _order_words(found)
+    for number, first, last in found.adopted:
+        yield f"records {first} to {last} were signed afterwards: nobody had, says record {number}"
+    for identity, at in found.installed.items():
+        yield f"from {iso(at)} read by installation {identity}: compare it with the approved one"
+    yield f"hash of the last record: {found.last.hash}"
+
+
+def _order_words(found: Found) -> Iterator[str]:
     if found.orders:
         yield f"{len(found.orders)} orders are signed by the key that their giver had then"
     if found.orders_unproved:
@@ -412,9 +425,6 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
             f"NOT PROVEN: no order stands behind what a desk reported, in {len(found.unordered)} "
             f"records: {', '.join(map(str, found.unordered[:NAMED]))}"
         )
-    for number, first, last in found.adopted:
-        yield f"records {first} to {last} were signed afterwards: nobody had, says record {number}"
-    yield f"hash of the last record: {found.last.hash}"
 
 
 def is_proven(found: Found, trust: Trust) -> bool:

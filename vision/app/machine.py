@@ -35,7 +35,7 @@ BUSY = 0.6
 # Seconds for which a picture that was set aside is reported, so that people see it. Shorter makes
 # an alert a picture, longer hides that the next ones are taken.
 REFUSED_S = 60.0
-UNKEPT = (
+UNSERVED = (
     " No time service keeps it, so the reader goes on by its own clock: set it right (chrony, "
     "systemd-timesyncd), or restart the reader to take it as it is."
 )
@@ -109,7 +109,7 @@ class ClockWatch:
         )
         if leapt:
             words = f"The clock of this machine leapt by {leapt / 1000:+.1f} s."
-            return self._leapt.report(words + (UNKEPT if is_doubted else ""), at)
+            return self._leapt.report(words + (UNSERVED if is_doubted else ""), at)
         if abs(ahead) < AGREED_MS:
             return self._leapt.take(None, at)
         words = f"The table's log is {-ahead / 1000:.0f} s ahead of this machine's clock."

@@ -116,14 +116,14 @@ JOIN_S = 2.0
 # Containers, in FFmpeg's names, that say in their header how long the film is, as this alone shows
 # that its end is missing; of others FFmpeg makes a length of the first and last stamps. And frames
 # that a film may be shorter than that: such lengths are rounded.
-SAY_LENGTH = frozenset({"matroska,webm", "avi", "flv", "asf", "nut"})
+WITH_LENGTH = frozenset({"matroska,webm", "avi", "flv", "asf", "nut"})
 LENGTH_ERROR = 2
 
 # The form of a picture: BGR, or 8 bits of brightness and colours at half the width and height.
 # The last has the full range of levels by its name, the one before what `Coding.span` says.
 FORMATS = ("bgr24", "yuv420p", "yuvj420p")
 # The colour spaces that FFmpeg converts, in its numbers; others are taken for one not stated.
-MATRICES, UNSAID = frozenset({0, 1, 2, 4, 5, 6, 7, 9}), 2
+MATRICES, UNSTATED = frozenset({0, 1, 2, 4, 5, 6, 7, 9}), 2
 
 
 def open_video(path: Path) -> InputContainer:
@@ -263,8 +263,8 @@ class _Reading:
         self._stream = cast("VideoStream", shown_stream(film))  # as `open_video` made sure
         # How many frames the film says that it has; 0: nothing.
         self._promised = round(_plausible(self._stream.frames, 0.0, least=0.0, most=1e9))
-        says_length = film.format.name in SAY_LENGTH
-        self._length_s = (film.duration or 0) / av.time_base if says_length else 0.0
+        has_length = film.format.name in WITH_LENGTH
+        self._length_s = (film.duration or 0) / av.time_base if has_length else 0.0
         self._fps = fps_of(film)
         self._end_s = 0.0  # as far as any of its streams has come
         self._broken = False
@@ -461,7 +461,7 @@ def upright(frame: VideoFrame) -> Image | Planes:
 def bgr(frame: VideoFrame) -> Image:
     """Return a decoded picture as height x width x 3, BGR: its own memory, not a copy of it."""
     if frame.colorspace not in MATRICES:
-        frame.colorspace = UNSAID
+        frame.colorspace = UNSTATED
     # In one thread: to begin others for each picture takes a tenth more of the processor.
     plane = frame.reformat(format="bgr24", threads=1).planes[0]
     return _rows(plane, 3).reshape(frame.height, frame.width, 3)

@@ -37,8 +37,7 @@ from vision.record.chain import record_line, verified
 from vision.record.codec import Record, event_from_json
 from vision.storage.log import Entry, Store
 from vision.storage.log_reader import read_log
-from vision.storage.messages_file import MessagesFile
-from vision.wire.messages import Message
+from vision.wire.messages import Message, message_line
 from vision.wire.session import TableSession, advance, new_header, new_session
 
 NOON = 1_700_000_000_000
@@ -220,20 +219,22 @@ def events_of(store: Store) -> list[Event]:
 
 
 def write_log(path: Path, events: Iterable[Event], messages: Path | None = None) -> TableSession:
-    """Run the events as the program does: restore, step, log, write messages; return the desk."""
+    """Run the events as the program does: restore, step, log; return the desk.
+
+    The messages they come to are written too, a line each, where a file is named.
+    """
+    lines: list[str] = []
     with Store(path, header()) as store:
         desk = session_of(store.header)
         for event in events_of(store):
             desk = advance(desk, event).session
-        file = MessagesFile(messages) if messages is not None else None
         for event in events:
             step = advance(desk, event)
             desk = step.session
             store.append([Entry(event, step.messages)])
-            if file is not None:
-                file.write(step.messages)
-        if file is not None:
-            file.close()
+            lines += map(message_line, step.messages)
+    if messages is not None:
+        messages.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return desk
 
 

@@ -30,6 +30,7 @@ from datasets.dealing.style import COUNT, Manner
 from datasets.faces.registry import deck_names
 from models.evaluate.dealing_films import Alarms, raises
 from vision.game.coup.fault_table import OPENLY_UNSURE
+from vision.storage.log_reader import message_lines
 
 DEALING = ("face-up", "face-down", "punto-first")
 # The faults that `--cheats` deals: those that only sight tells, and the tableau never.
@@ -108,15 +109,15 @@ def run_film(folder: Path, options: list[str]) -> tuple[Json, list[Json]]:
     program = [sys.executable, "-m", "vision.cli"]
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([*program, "simulate", str(folder), "--quiet", *options], check=True)  # noqa: S603
-    messages = folder / "messages.jsonl"
+    log = folder / "run.sqlite"
     subprocess.run(  # noqa: S603
         [*program, "run", str(folder / "table.toml"), "--fast", "--no-broker",
-         "--messages", str(messages)],
+         "--log", str(log)],
         check=True,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     truth = json.loads((folder / "truth.json").read_text("utf-8"))
-    return truth, [json.loads(line) for line in messages.read_text("utf-8").splitlines()]
+    return truth, [json.loads(line) for line in message_lines(log)]
 
 
 def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:

@@ -27,6 +27,7 @@ from vision.config.editor import TableFile
 from vision.config.table import load
 from vision.errors import ConfigurationError
 from vision.game.coup.fault_table import OPENLY_UNSURE
+from vision.storage.log_reader import message_lines
 
 DEALING = {"A": "face-down", "B": "punto-first", "C": "face-up"}
 SLOTS = {f"{hand[0]}{n}": f"{hand}_{n}" for hand in ("PUNTO", "BANCO") for n in (1, 2, 3)}
@@ -143,7 +144,7 @@ def read_film(film: Path, truth: Json, tables: Path | None = None) -> list[Json]
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        table, messages = folder / "table.toml", folder / "messages.jsonl"
+        table, log = folder / "table.toml", folder / "run.sqlite"
         if tables is None:
             table.write_text(table_file(truth, film, folder / "table.sqlite"), "utf-8")
         else:
@@ -154,11 +155,11 @@ def read_film(film: Path, truth: Json, tables: Path | None = None) -> list[Json]
             file.write(table)
         subprocess.run(  # noqa: S603
             [sys.executable, "-m", "vision.cli", "run", str(table), "--fast", "--no-broker",
-             "--messages", str(messages)],
+             "--log", str(log)],
             check=True,
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
-        return _lines(messages)
+        return [json.loads(line) for line in message_lines(log)]
 
 
 def _lines(path: Path) -> list[Json]:

@@ -50,6 +50,7 @@ from vision.game.events import Event, ShoeStarted, Started, TimePassed
 from vision.game.rules import Dealing
 from vision.inference.load import open_models
 from vision.sight.geometry.plane import Image
+from vision.storage.log_reader import message_lines
 from vision.wire.messages import message_line
 from vision.wire.session import advance, new_header, new_session
 
@@ -187,18 +188,18 @@ def run_usual(film: Film, kind: str, out: Path, weights: Path) -> None:
 def run_ours(film: Film, out: Path) -> None:
     """Run the reader on a film as a black box; write its messages."""
     with tempfile.TemporaryDirectory() as name:
-        path, messages = opened(film, Path(name)), Path(name) / "messages.jsonl"
+        path, log = opened(film, Path(name)), Path(name) / "run.sqlite"
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(  # noqa: S603
             [sys.executable, "-m", "vision.cli", "run", str(path), "--fast", "--no-broker",
-             "--messages", str(messages)],
+             "--log", str(log)],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         took = ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
         capture = cv2.VideoCapture(str(film.video))
         count = int(capture.get(cv2.CAP_PROP_FRAME_COUNT))
-        _write(out / OURS, film, messages.read_text("utf-8"), 1000 * took / count, count)
+        _write(out / OURS, film, "\n".join(message_lines(log)), 1000 * took / count, count)
 
 
 def _write(folder: Path, film: Film, text: str, ms: float, count: int) -> None:

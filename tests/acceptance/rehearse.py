@@ -26,6 +26,7 @@ from vision.acceptance.answers import CUT_CARD, CUT_FIRST, INCIDENTS, Answer, De
 from vision.acceptance.coups import LogBook, Terms
 from vision.commands.printing.console import NOT_PROVEN
 from vision.game.cards import Card
+from vision.storage.log_reader import message_lines
 from vision.wire.messages import unix_ms
 
 SHARES = (0.5, 0.9, 0.99, 1.0)  # of cards, by which their times are given
@@ -43,11 +44,11 @@ def read(film: Path, truth: Json, folder: Path) -> Path:
     more = f'[orders]\nusers = "{people}"\n[desk]\nkey = "{key}"\n[board]\nport = 0\n'
     table, log = folder / "table.toml", folder / "read.sqlite"
     table.write_text(text + more, "utf-8")
-    if not (folder / "messages.jsonl").exists():
+    if not log.exists():
         command = [sys.executable, "-m", "vision.cli", "run", str(table), "--fast", "--no-broker",
-                   "--log", str(log), "--messages", str(folder / "part.jsonl")]  # fmt: skip
+                   "--log", str(folder / "part.sqlite")]  # fmt: skip
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        (folder / "part.jsonl").rename(folder / "messages.jsonl")
+        (folder / "part.sqlite").rename(log)
     for old in folder.glob("table.sqlite*"):
         old.unlink()
     shutil.copy(log, folder / "table.sqlite")
@@ -107,8 +108,7 @@ def rehearse(film: Path, folder: Path, tally: Tally) -> tuple[Json, list[Person]
     truth = json.loads(film.with_suffix(".json").read_text("utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
     table = read(film, truth, folder)
-    lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
-    messages = [json.loads(line) for line in lines]
+    messages = [json.loads(line) for line in message_lines(folder / "read.sqlite")]
     compare(truth, messages, tally, film.stem)
     log = folder / "table.sqlite"
     book = LogBook(log)

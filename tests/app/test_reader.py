@@ -43,6 +43,8 @@ from vision.record.facts import Recorded
 from vision.sight.drawing import HAND, READ, STRIP_PX
 from vision.sight.geometry.plane import Frame
 from vision.storage.log import Entry, Store
+from vision.storage.log_reader import message_lines
+from vision.wire.messages import message_line
 from vision.wire.session import Step, advance
 
 FPS = 15
@@ -123,7 +125,7 @@ def done(
     """Run the command over the whole film once; return its folder and what it printed."""
     folder = tmp_path_factory.mktemp("done")
     words = ["run", str(film[0] / "table.toml"), "--fast", "--no-broker"]
-    words += ["--log", str(folder / "log.sqlite"), "--messages", str(folder / "out.jsonl")]
+    words += ["--log", str(folder / "log.sqlite")]
     told = io.StringIO()
     with contextlib.redirect_stdout(told):
         assert cli.main(words) == 0
@@ -139,17 +141,29 @@ def start(config: TableConfig, tmp_path_factory: pytest.TempPathFactory) -> Tabl
     return with_source(config, str(folder))
 
 
+class Listening(Console):
+    """Prints a run, and has its messages, a line each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def take(self, step: Step) -> None:
+        """Take what a step came to."""
+        super().take(step)
+        self.lines += map(message_line, step.messages)
+
+
 def run(config: TableConfig, folder: Path, **changes: Any) -> list[dict[str, Any]]:
-    """Run the reader over the film and return its messages; those of an earlier run go."""
-    (folder / "out.jsonl").unlink(missing_ok=True)
-    destinations = Destinations(folder / "log.sqlite", folder / "out.jsonl", publish=False)
-    TableReader(config, destinations, Console(), speed=0, **changes).run()
-    return said(folder)
+    """Run the reader over the film and return its messages."""
+    listening, to = Listening(), Destinations(folder / "log.sqlite", publish=False)
+    TableReader(config, to, listening, speed=0, **changes).run()
+    return [json.loads(line) for line in listening.lines]
 
 
 def said(folder: Path) -> list[dict[str, Any]]:
-    """Return the messages file."""
-    return [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()]
+    """Return the messages of the log in a folder."""
+    return [json.loads(line) for line in message_lines(folder / "log.sqlite")]
 
 
 def of(messages: list[dict[str, Any]], topic: str) -> list[dict[str, Any]]:
@@ -179,13 +193,14 @@ def expected(cards: str) -> list[list[str]]:
 
 
 def test_run_replay_of_its_log_gives_the_same_bytes(
-    done: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+    start: TableConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The log alone is enough to say again what was said."""
-    log, messages = done[0] / "log.sqlite", done[0] / "out.jsonl"
+    listening, log = Listening(), tmp_path / "log.sqlite"
+    TableReader(start, Destinations(log, publish=False), listening, speed=0).run()
     capsys.readouterr()
     assert cli.main(["replay", str(log)]) == 0
-    assert capsys.readouterr().out == messages.read_text("utf-8")
+    assert capsys.readouterr().out.splitlines() == listening.lines != []
 
 
 def test_run_command_prints_coups_alerts_and_figures(done: tuple[Path, str]) -> None:
@@ -202,11 +217,11 @@ def test_run_draw_films_every_picture_and_changes_nothing_else(
 ) -> None:
     """`--draw` writes as many pictures as the source has; cards come out as without it."""
     plain = of(run(start, tmp_path), "card")
-    out, messages = tmp_path / "out.mp4", tmp_path / "drawn.jsonl"
+    out, log = tmp_path / "out.mp4", tmp_path / "drawn.sqlite"
     words = ["run", str(film[0] / "table.toml"), "--source", start.camera.source, "--fast"]
-    words += ["--no-broker", "--log", str(tmp_path / "drawn.sqlite"), "--messages", str(messages)]
+    words += ["--no-broker", "--log", str(log)]
     assert cli.main([*words, "--draw", str(out)]) == 0
-    drawn = of([json.loads(line) for line in messages.read_text("utf-8").splitlines()], "card")
+    drawn = of([json.loads(line) for line in message_lines(log)], "card")
     told = [[(card["event"], card["order"], card["slot"]) for card in c] for c in (plain, drawn)]
     assert told[0] == told[1] != []
     with av.open(out) as container:
@@ -355,7 +370,7 @@ def test_demo_in_a_terminal_deals_shoe_after_shoe_until_ctrl_c(
     monkeypatch.setattr(demo, "_round", deal_and_press_ctrl_c)
     assert cli.main(["demo", "--fast", "--loop"]) == 0
     assert "Log in" in looked[0]
-    assert len({destinations.messages for _, destinations, *_ in rounds}) == 2
+    assert len(rounds) == 2
 
 
 def test_film_waits_at_a_mis_deal_until_it_is_closed(
@@ -433,8 +448,8 @@ def test_end_that_comes_while_the_log_is_written_loses_nothing(
         written(store, entries, *confirm)
         signal.raise_signal(signal.SIGINT)
 
-    path, said = tmp_path / "a.sqlite", tmp_path / "messages.jsonl"
-    with Journal(config, Destinations(path, said, publish=False)) as journal:
+    path = tmp_path / "a.sqlite"
+    with Journal(config, Destinations(path, publish=False)) as journal:
         journal.start(1000, "boot", ())
         with monkeypatch.context() as patch:
             patch.setattr(Store, "append", append)
@@ -442,7 +457,6 @@ def test_end_that_comes_while_the_log_is_written_loses_nothing(
                 journal.take([ShoeStarted(2000, "a")])
         journal.stop(3000)
         assert journal.table.shoe.name == "a"
-        assert "/shoe" in said.read_text("utf-8")
         header = journal._store.header
     with Store(path, header) as store:
         kinds = [type(event) for event in events_of(store)]

@@ -14,6 +14,7 @@ import pytest
 
 from vision.cli import main
 from vision.sight.quality.table_fit import TableFit
+from vision.storage.log_reader import message_lines
 
 FILM = Path(__file__).parents[2].parent / "shared/real/train/reedbluue_video/reedbluue_demo2.gif"
 # The left part is the table; a card in it is 63:88 again when it is made so much higher.
@@ -83,10 +84,10 @@ def test_two_cards_laid_by_a_hand_are_placed_and_read(
     monkeypatch.setattr(TableFit, "take", lambda _fit, _at, _out, seen: seen)
     if not FILM.is_file():
         pytest.skip("the film is not beside the checkout")
-    said = tmp_path / "messages.jsonl"
+    log = tmp_path / "l.sqlite"
     words = ["run", str(filmed(tmp_path, card_px)), "--no-broker", "--fast"]
-    assert main([*words, "--messages", str(said), "--log", str(tmp_path / "l.sqlite")]) == 0
-    messages = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
+    assert main([*words, "--log", str(log)]) == 0
+    messages = [json.loads(line) for line in message_lines(log)]
     cards = [m["payload"] for m in messages if m["topic"].endswith("/card")]
     # No shoe is in the film: a card may be seen to leave one, or is found where it lies.
     told = [(card["event"], card["slot"]) for card in cards]

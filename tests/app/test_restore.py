@@ -86,20 +86,6 @@ def test_restart_at_any_event_says_the_same(tmp_path: Path) -> None:
         assert [record.body for record in read_log(log)] == bodies
 
 
-def test_replay_of_one_run_of_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A log holds many runs; each has its own messages."""
-    events = interrupted().events
-    start = next(i for i, event in enumerate(events) if getattr(event, "boot", "") == "b2")
-    log, file = tmp_path / "t.sqlite", tmp_path / "second.jsonl"
-    before, after = split(events, start)
-    write_log(log, before)
-    write_log(log, after, file)
-    assert replay(log, "--boot", "b2") == 0
-    assert capsys.readouterr().out == file.read_text(encoding="utf-8")
-    assert replay(log, "--boot", "b9") == 2
-    assert "there are: b1, b2" in capsys.readouterr().err
-
-
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     """Give the log of the play without faults, and the file of what was said."""
@@ -186,7 +172,7 @@ def test_replay_of_a_missing_log_is_explained(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_lines_are_what_the_messages_file_holds() -> None:
+def test_line_of_a_message_reads_back() -> None:
     """Each line is one message, and reads back."""
     for message in itertools.islice(said(PLAYS["clean"]().events), 20):
         assert json.loads(message_line(message))["topic"] == message.topic

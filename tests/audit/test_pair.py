@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,17 +9,7 @@ import pytest
 from tests.seen import out
 from tests.table_log import clean, write_export, write_log
 from vision import cli
-from vision.audit.continuity import pair_words
-from vision.errors import OutsideError
-from vision.record.facts import Fact, Recorded
 from vision.storage.log_reader import read_log
-
-
-def taken_over(log: Path, after: int, digest: str = "") -> Recorded:
-    """Return the record of a takeover after that record."""
-    wanted = digest or next(r.hash for r in read_log(log) if r.number == after)
-    detail = {"after": after, "boot": "b", "hash": wanted, "term": 2}
-    return Recorded(clean().events[-1].at, Fact.TAKEN_OVER, "pc-b", json.dumps(detail))
 
 
 @pytest.fixture
@@ -29,37 +18,30 @@ def logs(tmp_path: Path) -> tuple[Path, Path]:
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     write_log(tmp_path / "a.sqlite", clean().events)
     write_export(first, read_log(tmp_path / "a.sqlite"))
-    number = max(record.number for record in read_log(first))
-    events = [*clean().events, taken_over(first, number), out(clean().events[-1].at, 27, 6)]
-    write_log(tmp_path / "b.sqlite", events)
+    write_log(tmp_path / "b.sqlite", [*clean().events, out(clean().events[-1].at, 27, 6)])
     write_export(second, read_log(tmp_path / "b.sqlite"))
     return first, second
+
+
+def ended(log: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return the words by which the next audit begins where that of a log ended."""
+    assert cli.main(["audit", str(log)]) == 0
+    found = next(line for line in capsys.readouterr().out.splitlines() if "--since" in line)
+    return found[found.index("--since") :].split()
 
 
 def test_log_of_a_reader_that_died_is_the_beginning_of_the_others(
     logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command says how much both have, and when who went on."""
-    assert cli.main(["audit", str(logs[0]), "--pair", str(logs[1])]) == 0
-    told = capsys.readouterr().out
-    assert "one history" in told
-    assert "2 more in the longer" in told
-    assert "term 2: pc-b went on after record" in told
+    """The longer log holds the record with which the shorter ends, and so all before it."""
+    assert cli.main(["audit", str(logs[1]), *ended(logs[0], capsys)]) == 0
 
 
-def test_two_histories_are_told_apart_at_the_first_record(logs: tuple[Path, Path]) -> None:
+def test_two_histories_are_told_apart(
+    logs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A reader that went on by itself is found."""
-    records = list(read_log(logs[1]))
-    other = [*records[:5], *(r for r in read_log(logs[0]) if r.number > 5)]
-    with pytest.raises(OutsideError, match="record 5 differs between the two logs"):
-        list(pair_words(records, other))
-
-
-def test_takeover_that_names_another_record_is_found(tmp_path: Path) -> None:
-    """Whoever went on without the other's last record cannot hide it."""
-    write_log(tmp_path / "a.sqlite", clean().events)
-    fact = taken_over(tmp_path / "a.sqlite", 3, digest="0" * 64)
-    write_log(tmp_path / "b.sqlite", [*clean().events, fact])
-    records = list(read_log(tmp_path / "b.sqlite"))
-    with pytest.raises(OutsideError, match="whose hash is another"):
-        list(pair_words(records, records))
+    other = [*clean().events[:-1], out(clean().events[-1].at, 27, 6)]
+    write_log(tmp_path / "c.sqlite", [*other, *clean().events[-1:]])
+    assert cli.main(["audit", str(tmp_path / "c.sqlite"), *ended(logs[0], capsys)]) == 3
+    assert "is not the record with which the former audit ended" in capsys.readouterr().err

@@ -31,6 +31,7 @@ from vision.camera.decoding import Decoded, Lack, Pace, Shot
 from vision.config.table import WatchSection
 from vision.inference.load import SelfTest
 from vision.sight.geometry.plane import Frame
+from vision.storage.log_reader import message_lines
 
 APART_S = ((0.2, 0.42), (0.5, 0.9), (0.8, 1.0), (0.9, 1.45))
 EVERY_S = 25.0  # of the films: a coup begins so often
@@ -69,16 +70,16 @@ def read(film: Path, apart: tuple[float, float], seed: int) -> Counter[str]:
     text = (film / "table.toml").read_text("utf-8")
     text = re.sub(r"(?m)^source = .*", f'source = "{(film / "deal.mp4").resolve()}"', text)
     with tempfile.TemporaryDirectory() as name:
-        path, said = Path(name) / "table.toml", Path(name) / "messages.jsonl"
+        path, log = Path(name) / "table.toml", Path(name) / "run.sqlite"
         path.write_text(text, "utf-8")
         with (
             patch.object(source, "paced", thinned(Random(seed), apart)),
             patch.object(reader, "SightSupervisor", as_live),
             contextlib.redirect_stdout(io.StringIO()),
         ):
-            status = cli.main(["run", str(path), "--fast", "--no-broker", "--messages", str(said)])
+            status = cli.main(["run", str(path), "--fast", "--no-broker", "--log", str(log)])
         assert status == 0
-        lines = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
+        lines = [json.loads(line) for line in message_lines(log)]
     results = [each["payload"] for each in lines if each["topic"].endswith("coup/result")]
     newest = {each["coup"]: each for each in results}
     truth = json.loads((film / "truth.json").read_text("utf-8"))["coups"]

@@ -21,6 +21,7 @@ from vision.floor.reread import (
     recordings,
     settings_text,
 )
+from vision.storage.log_reader import message_lines
 from vision.wire.messages import message_line
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
@@ -45,8 +46,8 @@ def whole(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results(path: Path) -> list[tuple[list[str], list[str], str]]:
-    """Return cards and winner of each result in a messages file."""
-    found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    """Return cards and winner of each result in a log."""
+    found = [json.loads(line) for line in message_lines(path)]
     told = [each["payload"] for each in found if each["topic"].endswith("/coup/result")]
     return [(one["punto"]["cards"], one["banco"]["cards"], one["winner"]) for one in told]
 
@@ -54,11 +55,11 @@ def results(path: Path) -> list[tuple[list[str], list[str], str]]:
 @pytest.mark.slow
 def test_film_read_again_is_a_run_of_the_film(film: Path, whole: Path, tmp_path: Path) -> None:
     """Its results are those of `shoe-reader run`; it has a log of its own, which verifies."""
-    published, log = tmp_path / "run.jsonl", tmp_path / "run.sqlite"
-    words = ["--source", str(film), "--fast", "--no-broker", "--messages", str(published)]
-    assert cli.main(["run", str(film.with_name("table.toml")), *words, "--log", str(log)]) == 0
-    assert results(whole / "deal" / "messages.jsonl") == results(published)
-    assert len(results(published)) == 2
+    log = tmp_path / "run.sqlite"
+    words = ["--source", str(film), "--fast", "--no-broker", "--log", str(log)]
+    assert cli.main(["run", str(film.with_name("table.toml")), *words]) == 0
+    assert results(whole / "deal" / "table.sqlite") == results(log)
+    assert len(results(log)) == 2
     assert cli.main(["audit", str(whole / "deal" / "table.sqlite")]) == 0
 
 
@@ -67,8 +68,8 @@ def test_second_opinion_lists_what_differs(
     film: Path, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A card that was another one that evening is found; so is a film that cannot be read."""
-    published = (whole / "deal" / "messages.jsonl").read_text("utf-8")
-    card = results(whole / "deal" / "messages.jsonl")[0][0][0]
+    published = "\n".join(message_lines(whole / "deal" / "table.sqlite"))
+    card = results(whole / "deal" / "table.sqlite")[0][0][0]
     other = "9c" if card != "9c" else "8c"
     evening = tmp_path / "evening.jsonl"
     evening.write_text(published.replace(f'"{card}"', f'"{other}"'), "utf-8")
@@ -95,10 +96,10 @@ def test_recording_that_was_read_is_not_read_again(film: Path, whole: Path, tmp_
     """The same command goes on with what is left: what lies in the folder counts."""
     out = tmp_path / "out"
     shutil.copytree(whole / "deal", out / "deal")
-    messages = out / "deal" / "messages.jsonl"
-    messages.write_text("".join(messages.read_text("utf-8").splitlines(keepends=True)[:1]), "utf-8")
+    log = out / "deal" / "table.sqlite"
+    before = log.read_bytes()
     assert cli.main(["floor", "reread", str(film), "--out", str(out)]) == 0
-    assert len(messages.read_text("utf-8").splitlines()) == 1
+    assert log.read_bytes() == before
 
 
 def test_nothing_of_the_table_but_its_reading_counts(tmp_path: Path) -> None:

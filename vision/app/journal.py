@@ -186,7 +186,7 @@ class TableLink:
         if self._publisher is not None:
             self._publisher.publish(message)
 
-    def say_lost(self, at: int, why: str) -> None:
+    def publish_lost(self, at: int, why: str) -> None:
         """Publish as the last message of the run that its log cannot be written."""
         if self._publisher is not None:
             self._publisher.publish_last(last_will(self._now().stream, at, why))
@@ -279,7 +279,7 @@ class Journal(RunLog):
         try:
             return self.end(at)
         except OutsideError as error:
-            self.link.say_lost(at, str(error))
+            self.link.publish_lost(at, str(error))
             raise
 
     def close(self) -> None:

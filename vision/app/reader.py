@@ -198,11 +198,6 @@ class TableReader:
         return open_source(self.config.camera, speed=speed, start_ms=self._at)
 
     @property
-    def messages_failure(self) -> str:
-        """Why the messages file was left, for people; empty where it was not."""
-        return self._journal.messages_failure
-
-    @property
     def complaint(self) -> str:
         """Why the broker has no connection, for people; empty when all is well."""
         return self._journal.link.complaint

@@ -33,7 +33,6 @@ from vision.game.rules import Dealing
 from vision.record.facts import Anchored, is_of_the_reader
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Confirm, Entry, Seal, Store
-from vision.storage.messages_file import MessagesFile
 from vision.wire.session import (
     END,
     Step,
@@ -85,10 +84,9 @@ def uninterrupted() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """Where a run writes: its log, a messages file if asked for, and whether to a broker."""
+    """Where a run writes: its log, and whether to a broker."""
 
     log: Path
-    messages: Path | None = None
     publish: bool = True
 
 
@@ -135,8 +133,6 @@ class RunLog:
             self._store = opening.enter_context(
                 Store(destinations.log, header, has_outbox=destinations.publish)
             )
-            messages = destinations.messages
-            self._file = messages and opening.enter_context(MessagesFile(messages))
             self._signer = open_signer(config, destinations.log)
             self._store.vouches = self._signer.signed if self._signer else None
             self._session, self._unsigned = restored(destinations.log, header, self._signer)
@@ -159,11 +155,6 @@ class RunLog:
     def table(self) -> Table:
         """The table as it now stands."""
         return self._session.table
-
-    @property
-    def messages_failure(self) -> str:
-        """Why the messages file was left, for people; empty where it was not."""
-        return self._file.failure if self._file else ""
 
     @property
     def unsent(self) -> int:
@@ -252,8 +243,6 @@ class RunLog:
 
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
         """Pass on what is on the disk now."""
-        if self._file:
-            self._file.write(message for _, step in folded for message in step.messages)
         for item, _ in folded:
             if isinstance(item, Anchored) and self._signer is not None:
                 self._signer.note(item)

@@ -2,8 +2,8 @@
 
 The chain makes one hash stand for all records before it: where the record of that number still has
 it, nothing before was changed. So an audit that goes on begins at the last checkpoint before that
-record, and its cost is that of the new records, however long the log is. And the logs of two
-readers are one history where their records are the same.
+record, and its cost is that of the new records, however long the log is. The log of a table's other
+reader is the same history where it has that record.
 
 Of a long log a second process folds what is behind a checkpoint; the fold of what is before shows
 that this is what the records come to, byte for byte. Chain, signatures and orders are held in one
@@ -12,21 +12,19 @@ process. Only a good log is found so: where anything does not fit, one audits th
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import replace
-from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vision.audit.verify import Found, Trust, audit
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
-from vision.record.chain import BrokenChainError, of_record
+from vision.record.chain import BrokenChainError
 from vision.record.codec import GENESIS, Record
-from vision.record.facts import Fact, Register
+from vision.record.facts import Register
 from vision.storage.log_reader import (
     WHOLE,
     CheckpointMark,
@@ -39,7 +37,6 @@ from vision.storage.log_reader import (
     read_log,
     read_part,
 )
-from vision.wire.messages import iso
 
 
 class Ended(NamedTuple):
@@ -172,49 +169,3 @@ def audit_in_halves(log: Path, trust: Trust) -> tuple[Found, Rows] | None:
             return audit_to(log, trust, mark, other.submit(folded_behind, log, mark).result)
     except (BrokenChainError, BrokenExecutor, ShoeReaderError):
         return None
-
-
-def pair_words(first: Iterable[Record], second: Iterable[Record]) -> Iterator[str]:
-    """Compare two logs record by record; yield in words what both have, and each takeover.
-
-    OutsideError naming the first record that differs, or a takeover that names what is not there.
-    """
-    common = more = 0
-    hashes: dict[int, str] = {}
-    takeovers: list[tuple[dict[str, Any], dict[str, Any], bool]] = []
-    for one, other in zip_longest(first, second):
-        record = one or other
-        if one is None or other is None:
-            more += 1
-        elif (one.number, one.hash) == (other.number, other.hash):
-            common += 1
-        else:
-            raise OutsideError(
-                f"record {one.number} differs between the two logs; keep both as evidence: the "
-                "boards show the one whose messages they have"
-            )
-        hashes[record.number] = record.hash
-        event = _taken_over(record)
-        if event:
-            with of_record(record.number):
-                before = json.loads(event["detail"])
-                iso(event["at"])
-                takeovers.append((event, before, hashes.get(before["after"]) == before["hash"]))
-    yield f"one history: {common} records are the same in both logs, {more} more in the longer"
-    for event, before, fits in takeovers:
-        term, node, after = before["term"], event["subject"], before["after"]
-        if not fits:
-            raise OutsideError(
-                f"term {term}: {node} says that it went on after record {after}, whose hash is "
-                "another; keep both logs as evidence"
-            )
-        yield f"{iso(event['at'])} term {term}: {node} went on after record {after}"
-
-
-def _taken_over(record: Record) -> dict[str, Any]:
-    """Return the fact that a reader went on where another had ended, {} if the record has none."""
-    if f'"{Fact.TAKEN_OVER}"' not in record.body:
-        return {}
-    with of_record(record.number):
-        event: dict[str, Any] = json.loads(record.body).get("event", {})
-        return event if event.get("kind") == Fact.TAKEN_OVER else {}

@@ -7,15 +7,13 @@ says who vouches for it. `replay` folds a log again and prints its messages, or 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
 
-from vision.audit.continuity import Ended, audit_from, pair_words, parse_ended
+from vision.audit.continuity import Ended, audit_from, parse_ended
 from vision.audit.export import audit_archive, digests_of, evidence_words, is_archive
 from vision.audit.verify import (
     Found,
     Trust,
-    audit,
     demand_signature,
     is_proven,
     words,
@@ -23,9 +21,9 @@ from vision.audit.verify import (
 from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of, unbroken
 from vision.errors import ConfigurationError, OutsideError
 from vision.storage.evidence import folder_of
-from vision.storage.log_reader import Rows, Walk, is_table, opened, read_log, walked
+from vision.storage.log_reader import Rows, Walk, is_table, message_lines, opened, read_log
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
-from vision.wire.messages import iso, message_line
+from vision.wire.messages import iso
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trust(parser)
     words = "the folder of evidence, if not beside the log"
     add("--evidence", type=Path, metavar="DIR", help=words)
-    words = "only the records after a former audit, which ended with this one"
+    words = "only the records after a former audit, or one of the other log, which ended so"
     add("--since", metavar="N:HASH", help=words)
-    words = "the log of the table's other reader: verify that both are one history"
-    add("--pair", type=Path, metavar="LOG2", help=words)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,10 +66,6 @@ def _printed(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Fou
         _say(args.log, found, trust)
         for line in filter(None, lines):
             print(line)
-        if args.pair is not None:
-            audit(read_log(args.pair), trust)
-            for line in pair_words(read_log(args.log), read_log(args.pair)):
-                print(line)
         if trust.keys:
             demand_signature(found)
         if state_of(args.log) is Closing.TORN:
@@ -110,7 +102,6 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `replay`."""
     add = parser.add_argument
     add("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
-    add("--boot", metavar="ID", help="only the messages of this run")
     words = "print none, and compare them with the digests in the log"
     add("--check", action="store_true", help=words)
 
@@ -121,19 +112,8 @@ def replay(args: argparse.Namespace) -> None:
         if args.check:
             print(_agrees_with_itself(args.log))
         else:
-            for line in _lines(args.log, args.boot):
+            for line in message_lines(args.log):
                 print(line)
-
-
-def _lines(log: Path, boot: str | None) -> Iterator[str]:
-    known = set()
-    for step in (taken.step for taken in walked(log) if taken.step):
-        known.add(step.session.stream.boot)
-        if boot in (None, step.session.stream.boot):
-            yield from map(message_line, step.messages)
-    if boot is not None and boot not in known:
-        names = ", ".join(sorted(known)) or "none"
-        raise ConfigurationError(f"--boot {boot}: no such run in {log}; there are: {names}")
 
 
 def _agrees_with_itself(log: Path) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import itertools
 import json
 import shutil
 import sys
@@ -69,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
         if entry.name != "table.toml":
             (folder / entry.name).symlink_to(entry)
     file = Path(shutil.copy(film / "table.toml", folder))
-    destinations = Destinations(folder / "demo.sqlite", folder / "demo.jsonl")
+    destinations = Destinations(folder / "demo.sqlite")
     config, password = _with_people(load(file), folder, destinations.log)
     goes_on = args.loop or (sys.stdin.isatty() and not args.fast)
     with ExitStack() as opened:
@@ -81,13 +80,10 @@ def run(args: argparse.Namespace) -> None:
         url = serve_boards(config, editor, opened, reports).server.url
         _greet(config, url, password, no_reports)
         with suppress(KeyboardInterrupt) if goes_on else ExitStack():
-            for number in itertools.count(2):
-                _round(config, destinations, truth, float(not args.fast))
-                if not goes_on:
-                    break
+            _round(config, destinations, truth, float(not args.fast))
+            while goes_on:
                 print("\nthe next shoe begins; Ctrl-C ends", flush=True)
-                # No file of messages is written twice; the log goes on.
-                destinations = Destinations(destinations.log, folder / f"demo-{number}.jsonl")
+                _round(config, destinations, truth, float(not args.fast))
 
 
 def _greet(config: TableConfig, url: str, password: str, no_reports: str) -> None:
@@ -104,7 +100,7 @@ Three things to try:
 
 dealer strip: {url}dealer   as dealer; set-up: {url}setup   as engineer
 messages:     mosquitto_sub -p {broker.port} -t 'casino/#' -v
-files:        {folder}: log, messages, pictures; demo.key signs shoe-reader order{more}
+files:        {folder}: log, pictures; demo.key signs shoe-reader order{more}
 """,
         flush=True,
     )

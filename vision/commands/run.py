@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("table", type=Path, metavar="TABLE.toml", help="the table file")
     add("--source", metavar="S", help="instead of [camera] source: camera number, rtsp:// or "
         "http:// address, video file or folder of pictures")  # fmt: skip
-    add("--messages", type=Path, metavar="F", help="also write every message to this file")
     add("--draw", type=Path, metavar="OUT.mp4", help="also write a film of the table with the "
         "reader's beliefs drawn on it: cards, layouts; OUT.jpg: the last picture")  # fmt: skip
     add("--no-broker", action="store_true", help="publish to no broker")
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     if live and args.fast:
         raise ConfigurationError("--fast: a live source runs in real time; leave --fast out")
     publish = not args.no_broker and config.broker.kind != "none"
-    destinations = Destinations(args.log or _log(config, live=live), args.messages, publish=publish)
+    destinations = Destinations(args.log or _log(config, live=live), publish=publish)
     kind: type[TableReader] = TableReader
     if config.standby.servers and publish:
         with needs_floor("[standby] servers"):
@@ -81,8 +80,6 @@ def _watch(app: TableReader) -> None:
         say(app.metrics.summary())
         if app.complaint:
             say(f"not everything was sent: {app.complaint}")
-    if app.messages_failure:
-        raise OutsideError(app.messages_failure)
 
 
 def _log(config: TableConfig, *, live: bool) -> Path:

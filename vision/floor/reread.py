@@ -28,8 +28,8 @@ from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.files import make_folder, write_whole
 from vision.record.chain import BrokenChainError
-from vision.storage.log_reader import walked
-from vision.wire.messages import message_line, unix_ms
+from vision.storage.log_reader import message_lines
+from vision.wire.messages import unix_ms
 
 TABLE_FILE = "table.toml"  # of a folder that holds one film
 EVENINGS = (".jsonl", ".sqlite")  # endings of what was published that evening, in order of choice
@@ -38,7 +38,7 @@ TIME = re.compile(r"(?<!\d)(\d{8})-(\d{6})(?!\d)")  # of the beginning (UTC) in 
 # where evidence and messages of the table went, who listens, what port is taken.
 OF_READING = ("site", "table", "profile", "dealing", "camera", "view", "models", "deck", "reader",
               "watch")  # fmt: skip
-MESSAGES = "messages.jsonl"
+LOG = "table.sqlite"
 
 
 # --- the coups of an evening ----------------------------------------------------------------------
@@ -103,7 +103,7 @@ def load_evening(path: Path) -> Evening:
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise OutsideError(
             f"{path}: not a log, export or messages file that this version reads ({error}); "
-            "give what run --messages wrote, or the table's .sqlite file"
+            "give the table's .sqlite file, or what shoe-reader replay printed of it"
         ) from error
 
 
@@ -114,8 +114,7 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8") as text:
             yield from text
     else:
-        for taken in walked(path):
-            yield from map(message_line, taken.messages)
+        yield from message_lines(path)
 
 
 def differences(then: Sequence[CoupRead], now: Sequence[CoupRead]) -> list[tuple[str, CoupRead]]:
@@ -223,7 +222,7 @@ def read_all(found: Sequence[Recording], out: Path, workers: int) -> list[Reread
     ConfigurationError where the folder holds something else.
     """
     strange = [path.name for path in out.iterdir()] if out.is_dir() else []
-    if strange and not any((out / name / MESSAGES).is_file() for name in strange):
+    if strange and not any((out / name / LOG).is_file() for name in strange):
         raise ConfigurationError(
             f"--out {out}: holds other files, which are not overwritten; give a new folder, or "
             "that of an earlier run"
@@ -246,10 +245,10 @@ def read_all(found: Sequence[Recording], out: Path, workers: int) -> list[Reread
 def _reread(recording: Recording, out: Path) -> Reread:
     folder, name = out / recording.name, recording.name
     try:
-        lacks = "" if (folder / MESSAGES).is_file() else _read(recording, folder)
+        lacks = "" if (folder / LOG).is_file() else _read(recording, folder)
+        now = load_evening(folder / LOG)
     except ShoeReaderError as error:
         return Reread(name, (f"{name}: not read: {error}",), is_read=False)
-    now = evening_of((folder / MESSAGES).read_text("utf-8").splitlines())
     length_ms = now.ended_ms - now.began_ms
     parts = [f"{name}: {len(now.coups)} coups in {length_ms / 1000:.0f} s of film"]
     differ: list[tuple[str, CoupRead]] = []
@@ -281,17 +280,16 @@ def _read(recording: Recording, folder: Path) -> str:
     shutil.rmtree(draft, ignore_errors=True)
     make_folder(draft)
     write_whole(draft / TABLE_FILE, settings_text(recording.table).encode())
-    messages = draft / MESSAGES
     done = subprocess.run(  # noqa: S603  # our own program
         [
             sys.executable, "-m", "vision.cli", "run", str(draft / TABLE_FILE), "--fast",
-            "--no-broker", "--source", str(recording.film), "--log", str(draft / "table.sqlite"),
-            "--messages", str(messages),
+            "--no-broker", "--source", str(recording.film), "--log", str(draft / LOG),
         ],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
     words = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    if done.returncode and not (messages.is_file() and messages.stat().st_size):
+    is_read = (draft / LOG).is_file() and any(message_lines(draft / LOG))
+    if done.returncode and not is_read:
         shutil.rmtree(draft, ignore_errors=True)
         raise OutsideError(f"{recording.film.name}: {words}")
     try:

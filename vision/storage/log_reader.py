@@ -274,6 +274,12 @@ def walked(path: Path) -> Iterator[Taken]:
         yield walk.take(record, content)
 
 
+def message_lines(path: Path) -> Iterator[str]:
+    """Yield the messages of a log or of an export of one, a line each; as `walked`."""
+    for taken in walked(path):
+        yield from map(message_line, taken.messages)
+
+
 def folded(path: Path) -> TableSession:
     """Return the table as a log, or an export of its records, leaves it; as `walked`."""
     session = None

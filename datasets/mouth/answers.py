@@ -19,8 +19,9 @@ SEEN_MM = (1.5, 6.0)
 CLEAR_MM = (-4.0, 3.0)
 # A card in the mouth lies within so many mm of its middle, across; one farther off is passing by.
 BESIDE_MM = 40.0
-# Two drawn as one are seen to be two if an edge of the second stands out by so much, mm: two cells.
-APART_MM = 5.0
+# Two drawn as one are seen to be two if an edge of the second stands out by so much, mm: three
+# cells. What lies flush looks like one card in a patch, so nothing is asked.
+APART_MM = 7.5
 # Share of a card's area (0 to 1) that must be within the patch to be seen, and below which it is
 # gone. In between nothing is asked.
 IN_PATCH = (0.12, 0.3)
@@ -98,7 +99,8 @@ def answer(cards: Sequence[Placed], mouth: Mouth, *, hand: bool) -> Answer:
         kind, two = _shows(card, second)
         return Answer(2, card.shift(mouth.depth), kind, int(hand), two)
     unsure = mouth.is_coming or (card is not None and card.in_patch > IN_PATCH[0])
-    return Answer(-1 if unsure else 0, np.nan, mouth.rest_kind, int(hand), 0)
+    # A hand hides more or less of the next card: nobody could say what that shows.
+    return Answer(-1 if unsure else 0, np.nan, -1 if hand else mouth.rest_kind, int(hand), 0)
 
 
 def _of_leaving(card: Placed, second: Placed | None, mouth: Mouth, *, hand: bool) -> Answer:
@@ -109,7 +111,9 @@ def _of_leaving(card: Placed, second: Placed | None, mouth: Mouth, *, hand: bool
     elif card.rear > CLEAR_MM[0]:
         phase = -1
     kind, two = _shows(card, second)
-    return Answer(phase, card.shift(mouth.depth), kind, int(hand), two if phase == 1 else -1)
+    if phase < 1:
+        kind, two = -1 if hand else kind, -1
+    return Answer(phase, card.shift(mouth.depth), kind, int(hand), two)
 
 
 def _shows(first: Placed, second: Placed | None) -> tuple[int, int]:
@@ -124,6 +128,7 @@ def _shows(first: Placed, second: Placed | None) -> tuple[int, int]:
         return kind, -1
     beside = abs(first.beside - second.beside)
     behind = abs(first.front - second.front)
-    # What lies beneath shows behind the first only once that one's rear edge is out of the lip.
-    hidden = second.under and first.rear < APART_MM
+    # What lies beneath shows behind the first only once that one's rear edge is out of the lip,
+    # what lies on it once its own front edge is.
+    hidden = (first.rear if second.under else second.front) < APART_MM
     return kind, 1 if max(beside, 0.0 if hidden else behind) > APART_MM else -1

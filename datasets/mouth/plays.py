@@ -72,7 +72,7 @@ class Play:
         side = x * np.cos(self.arms[which]) + y * np.sin(self.arms[which])
         if side > 0 and np.hypot(x, y) > AWAY_MM - 10:
             return None
-        return Held(x, y, turn, self.under and which == 0)
+        return Held(x, y, turn, self.under and which == 0, which)
 
     def speed(self, time: float) -> float:
         """Return how fast the hand or a card moves along the exit, mm/s."""
@@ -162,9 +162,9 @@ class Play:
     def _action(self) -> None:
         rng = self.rng
         acts: list[tuple[float, Callable[[], None]]] = [
-            (0.62, self._draw),
+            (0.56, self._draw),
             (0.07, self._hover),
-            (0.12, self._reach_over),
+            (0.18, self._reach_over),
             (0.08, self._carry_past),
             (0.06, self._rest_hand),
             (0.05, self._push_thing),

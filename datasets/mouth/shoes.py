@@ -40,6 +40,9 @@ Levels = tuple[Image, ...]
 _FINE = 2
 _SCALE = _FINE / CELL_MM  # px per mm
 _SIZE = (HEIGHT * _FINE, WIDTH * _FINE)
+# Share of the hands in a long white or pale sleeve, which looks most like a card before the shoe;
+# how many such sleeves there are a split, and their seeds.
+_PALE, _SLEEVES, _SLEEVE_SEED = 0.4, 8, {"train": 71, "test": 72}
 # Height in px of the card pictures that are laid down: half as fine again as they are seen.
 _CARD_PX = 112
 
@@ -66,12 +69,16 @@ class Lying:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A hand: where its grip is in mm, the turn of its arm (radians), over or under the cards."""
+    """A hand: where its grip is in mm, the turn of its arm (radians), over or under the cards.
+
+    `limb` is the number of the one of the shoe's that it is.
+    """
 
     x: float
     y: float
     turn: float
     under: bool = False
+    limb: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ class Shoe:
         self._see()
         self._choose_cards()
         self._moved = [clutter.sprite(rng, split=self.split, chips=True) for _ in range(2)]
-        self._limbs = [hands.hand(rng, split=self.split) for _ in range(3)]
+        self._limbs = [_dressed(rng, self.split) for _ in range(2)]
         self._big = float(rng.uniform(0.85, 1.2))
         self._side = float(rng.choice([-1, 1]))
         self._set_shoe()
@@ -154,13 +161,13 @@ class Shoe:
         for patch in (self._cover, self._walls):
             paste(image, patch, 0, 0)
         self._pushed(image, moment.things)
-        for number, hand in enumerate(moment.hands):
+        for hand in moment.hands:
             if hand.under:
-                self._hand(image, hand, number)
+                self._hand(image, hand)
         for card in outside:
             self._card(image, card)
-        for number, hand in enumerate(moment.hands):
-            self._hand(image, hand, number)
+        for hand in moment.hands:
+            self._hand(image, hand)
         if smear > 1.5:
             image = self._smeared(image, moment, smear * _SCALE)
         return self._lit(image, light)
@@ -214,13 +221,14 @@ class Shoe:
         )
         self._ramp = float(rng.choice([0.0, rng.uniform(0, 30)]))
         self._colour = _shoe_colour(rng)
-        self.shows_rest = self._open > 8 or (self._notch is not None and min(self._notch[:2]) > 10)
+        self._opacity = 1.0 if rng.random() < 0.65 else float(rng.uniform(0.15, 0.7))
+        hollow = self._notch is not None and min(self._notch[:2]) > 10
+        self.shows_rest = self._open > 8 or hollow or self._opacity < 1
         # Where the next card waits a part out, the cover ends at the lip: it is seen to rest there.
         self.waits = float(rng.uniform(8, 40)) if rng.random() < 0.22 else 0.0
         if self.waits:
             self._open = self.waits + float(rng.normal(0, 1.5))
             self.shows_rest = True
-        self._opacity = 1.0 if rng.random() < 0.65 else float(rng.uniform(0.15, 0.85))
 
     def _table(self) -> Image:
         """Return the cloth with what is printed and lies on it, and the floor of the shoe."""
@@ -358,8 +366,8 @@ class Shoe:
         tint = self._back_tint if card.kind is Kind.BACK else self._tint
         lay(image, pictures[card.number % len(pictures)], corners, tint=tint)
 
-    def _hand(self, image: Image, hand: Held, number: int) -> None:
-        limb = self._limbs[number % len(self._limbs)]
+    def _hand(self, image: Image, hand: Held) -> None:
+        limb = self._limbs[hand.limb]
         tip = np.array([hand.x, hand.y])
         quad = self.px(hands.frame_quad(tip, hand.turn, scale=self._big))
         box = self.px(hands.frame_quad(tip, hand.turn, scale=self._big * 0.8, box=limb.box_mm))
@@ -398,6 +406,16 @@ def _back(name: str) -> Levels:
 def _face(deck: str, number: int) -> Levels:
     face = list(load_deck(deck).faces.values())[number]
     return pyramid(cv2.resize(face, (_CARD_PX * 63 // 88, _CARD_PX), interpolation=cv2.INTER_AREA))
+
+
+def _dressed(rng: Rng, split: str) -> hands.Hand:
+    """Return a hand dressed as it comes, or in a pale sleeve with a cuff of any colour."""
+    if rng.random() > _PALE:
+        return hands.hand(rng, split=split)
+    cloth = np.random.default_rng([_SLEEVE_SEED[split], int(rng.integers(_SLEEVES))])
+    blue, green, red = np.clip(cloth.uniform(195, 250) + cloth.normal(0, 9, 3), 0, 255).tolist()
+    wear = hands.Wear(sleeve=True, cloth=((blue, green, red), hands.any_cloth(cloth)))
+    return hands.hand(rng, split=split, wear=wear)
 
 
 def _cut_card(rng: Rng) -> Image:

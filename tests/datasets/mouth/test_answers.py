@@ -75,6 +75,22 @@ def test_answer_drawn_card_is_out_though_the_next_one_waits_half_out() -> None:
     assert said(held, out(40.0), waits=25.0).phase == 1
 
 
+def test_answer_second_of_two_on_the_first_is_told_once_its_edge_is_out() -> None:
+    """What still lies in the shoe, or flush on the first, is not asked for."""
+    assert said(out(30.0), out(5.0, follows=True)).together == -1
+    assert said(out(30.0), out(10.0, follows=True)).together == 1
+    assert said(out(95.0), out(89.0, follows=True)).together == -1
+
+
+def test_answer_next_card_under_a_hand_is_not_asked_for() -> None:
+    """A hand at the mouth hides what the next card shows; a card that is out is still told."""
+    mouth = Mouth(DEPTH, BACK)
+    assert answer([], mouth, hand=True).kind == -1
+    assert answer([], mouth, hand=False).kind == BACK
+    assert answer([out(1.0)], mouth, hand=True).kind == -1
+    assert answer([out(30.0, kind=FACE)], mouth, hand=True).kind == FACE
+
+
 def test_answer_two_that_lie_out_are_still_two() -> None:
     """Both are in sight beyond the lip."""
     assert said(out(95.0), out(75.0, follows=True)).together == 1

@@ -44,7 +44,6 @@ log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     declare = actions_of(parser)
     plan = declare("plan", _plan, "print how many coups prove a bound")
     words = "share of wrong results (%(default)s)"

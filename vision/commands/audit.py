@@ -27,7 +27,6 @@ from vision.wire.messages import iso
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `audit`."""
     add = parser.add_argument
     add("log", type=Path, metavar="LOG", help="a .sqlite log, its records, or an export of it")
     add_trust(parser)
@@ -99,7 +98,6 @@ def _say(log: Path, found: Found, trust: Trust) -> None:
 
 
 def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `replay`."""
     add = parser.add_argument
     add("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
     words = "print none, and compare them with the digests in the log"

@@ -30,7 +30,6 @@ PEOPLE = "people"  # the folder beside the table file of those who may log in
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `board`."""
     add = parser.add_argument
     add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
     add("--http-port", type=int, metavar="N", help="instead of [board] port")
@@ -74,7 +73,6 @@ def _check_brokers(configs: Mapping[Path, TableConfig]) -> None:
 
 
 def add_setup_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `setup`."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file, old or new")
     add("--source", metavar="S", help="the camera of a new table file: camera number (0), rtsp:// "

@@ -46,7 +46,6 @@ Laid = Callable[[Sequence[Image]], LaidCards]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `calibrate`."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file, old or new")
     words = "pictures of the laid cards; without any the camera is watched until all lie right"
@@ -148,7 +147,6 @@ def _agreed(words: str) -> bool:
 
 
 def add_enrol_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `enrol`."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file")
     words = "instead of [camera] source: camera number, address, video file or folder of pictures"

@@ -39,7 +39,6 @@ Part = Callable[[TableConfig], Iterator[str]]  # yields what is well, then what 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file")
     add("--health", action="store_true", help="only report the health of the running reader")
@@ -251,7 +250,6 @@ def _running(config: TableConfig) -> bool:
 
 
 def add_install_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `install`."""
     add = parser.add_argument
     add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files of this machine")
     add("--remove", action="store_true", help="take the services away; tables, logs, keys stay")

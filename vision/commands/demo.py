@@ -52,7 +52,6 @@ Truth = dict[str, Any]  # of a film: its coups, frames and frames a second
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add = parser.add_argument
     add("--fast", action="store_true", help="as fast as it goes")
     add("--loop", action="store_true", help="deal again and again until stopped")

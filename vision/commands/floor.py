@@ -33,7 +33,6 @@ LOOK_EVERY_S = 2.0  # at the logs; their files are looked at, not read, where no
 
 
 def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     declare_action = actions_of(parser)
 
     def declare(name: str, run: Run, words: str, files: str = "") -> argparse.ArgumentParser:
@@ -129,7 +128,6 @@ def _prune(args: argparse.Namespace) -> None:
 
 
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     kinds = "; ".join(
         " by ".join(filter(None, (kind, ", ".join(ways)))) for kind, (_, ways) in QUESTIONS.items()
     )
@@ -162,7 +160,6 @@ def report(args: argparse.Namespace) -> None:
 
 
 def add_reread_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add = parser.add_argument
     add("recordings", type=Path, nargs="+", metavar="RECORDING", help="a film of a table")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for what comes of it")

@@ -39,7 +39,6 @@ from vision.wire.messages import iso, unix_ms
 
 
 def add_begin_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add_confirm_clock_arguments(parser)
     words = "leave messages that are not sent in the old log"
     parser.add_argument("--lose-unsent", action="store_true", help=words)
@@ -47,7 +46,6 @@ def add_begin_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_confirm_clock_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
 
 
@@ -103,7 +101,6 @@ def _holds_line(register: Register) -> str:
 
 
 def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument(
         "backup", type=Path, metavar="BACKUP", help="a whole copy of a log, its evidence beside it"
     )
@@ -147,7 +144,6 @@ def restore(args: argparse.Namespace) -> None:
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add = parser.add_argument
     add("log", type=Path, metavar="LOG", help="a .sqlite log, or its records")
     add("out", type=Path, metavar="OUT", help="a new folder, or a new .zip")
@@ -175,7 +171,6 @@ def export(args: argparse.Namespace) -> None:
 
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     declare_action = actions_of(parser)
 
     def declare(name: str, run: Run, words: str, file: str = "") -> argparse.ArgumentParser:

@@ -39,7 +39,6 @@ CONVENTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `odds` takes."""
     words = "a packaged profile or the path of a .toml file; none: the packaged ones are listed"
     parser.add_argument("profile", nargs="*", help=words)
     parser.add_argument("--decks", type=int, help="another number of decks than the profile's")
@@ -125,7 +124,6 @@ def edge_table(found: Iterable[Edge]) -> TextTable:
 
 
 def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `explain` takes."""
     add = parser.add_argument
     add("cards", nargs="*", metavar="CARDS", help="cards in the order in which they left the "
         'shoe, as in "9s 7d 4h Kc 2d"; or the two hands as they lie, Punto first, as in "9s 4h 2d '

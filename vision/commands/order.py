@@ -24,7 +24,6 @@ LOOK_S = 0.01  # seconds between two looks whether the broker has accepted us
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="names the broker")
     add("order", choices=sorted(COMMANDS), metavar="ORDER", help="such as void_coup")

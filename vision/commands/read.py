@@ -18,7 +18,6 @@ QUALITY = 90  # of JPEGs, 0 to 100: the outlines stay clear
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add = parser.add_argument
     add("images", nargs="+", type=Path, metavar="IMAGE")
     add("--json", action="store_true", help="print one JSON list")

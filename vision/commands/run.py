@@ -19,7 +19,6 @@ from vision.metrics.counters import serve_figures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file")
     add("--source", metavar="S", help="instead of [camera] source: camera number, rtsp:// or "

@@ -11,7 +11,6 @@ import getpass
 import sys
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -31,12 +30,12 @@ from vision.clock import now_ms
 from vision.commands import Run, actions_of
 from vision.errors import ConfigurationError
 from vision.files import locked
+from vision.wire.messages import iso
 
 FILES = (Path("people/users.json"), Path("users.json"))  # that of `setup` first, if there is one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     declare_action = actions_of(parser)
     file = next(filter(Path.exists, FILES), FILES[-1])
 
@@ -113,20 +112,14 @@ def _list(args: argparse.Namespace) -> None:
         through = "" if user.key else " through a desk"
         account, log_in = accounts.get(name), ""
         if account is not None and account.hash:
-            since = f" of {_moment(account.since / 1000)[:10]}" if account.since else ""
+            since = f" of {iso(account.since)[:10]}" if account.since else ""
             log_in = f"; password{since}{', second factor' if account.secret else ''}"
         print(f"{name} {how} {', '.join(user.roles)}{through}{log_in}")
 
 
 def _log_out(args: argparse.Namespace) -> None:
     path, now = _passwords(args), now_ms()
-    users = load_users(args.file).users
-    names = [name for name, user in users.items() if not user.may_act_for]
-    if args.name and args.name not in names:
-        raise ConfigurationError(
-            f"'{args.name}' is not a person of {args.file}; shoe-reader users list shows them"
-        )
-    for name in [args.name] if args.name else names:
+    for name in [_person(args)] if args.name else _people(args):
         change_account(path, name, lambda account: replace(account, ended=now))
     print(f"{path}: the sessions of {args.name or 'everybody'} have ended")
 
@@ -162,11 +155,7 @@ def _check_password(args: argparse.Namespace) -> None:
 
 
 def _password(args: argparse.Namespace) -> None:
-    user = load_users(args.file).users.get(args.name)
-    if user is None or user.may_act_for:
-        raise ConfigurationError(
-            f"'{args.name}' is not a person of {args.file}; shoe-reader users list shows them"
-        )
+    _person(args)
     if sys.stdin.isatty():
         password = getpass.getpass("Password: ")
         if getpass.getpass("Once more: ") != password:
@@ -178,8 +167,18 @@ def _password(args: argparse.Namespace) -> None:
     print(f"{path}: {args.name} has a new password; sessions of the old one have ended")
 
 
-def _moment(at_s: float) -> str:
-    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _people(args: argparse.Namespace) -> list[str]:
+    users = load_users(args.file).users
+    return [name for name, user in users.items() if not user.may_act_for]
+
+
+def _person(args: argparse.Namespace) -> str:
+    name: str = args.name
+    if name not in _people(args):
+        raise ConfigurationError(
+            f"'{name}' is not a person of {args.file}; shoe-reader users list shows them"
+        )
+    return name
 
 
 def _passwords(args: argparse.Namespace) -> Path:

@@ -89,14 +89,14 @@ def rule_and_close(page: Any, shot: Any) -> None:
     page.locator("#facts").filter(has_text="inspector").wait_for(timeout=WAIT_MS)
     page.select_option("#actions form:has([data-order=rectify_alert]) select", "R1")
     page.locator("[data-order=rectify_alert]").click()
-    page.locator("#said").filter(has_text=": done").wait_for(timeout=WAIT_MS)
+    page.locator("#reply").filter(has_text=": done").wait_for(timeout=WAIT_MS)
     shot("ruled")
     # It held a result, and bets with it: closing it needs words too.
     page.fill("#actions > label input", "tried in the demo")
     closing = page.locator("#actions form:has([data-order=close_alert])")
     closing.locator("select").select_option("training")
     closing.locator("button").click()
-    page.locator("#said").filter(has_text="Close: done").wait_for(timeout=WAIT_MS)
+    page.locator("#reply").filter(has_text="Close: done").wait_for(timeout=WAIT_MS)
     shot("closed")
 
 

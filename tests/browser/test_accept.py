@@ -118,7 +118,7 @@ def test_coups_are_answered_by_keys_alone(
     page.keyboard.press("Enter")
     at(page, "coup s1/3")
     page.keyboard.press("Enter")
-    screen.says("said", "Type both hands")
+    screen.says("reply", "Type both hands")
     page.keyboard.press("b")
     at(page, "coup s1/2")
     assert tags(page) == ["before it: 9♣ ? / 5♥ 4♥", "nothing was dealt here"]
@@ -129,7 +129,7 @@ def test_coups_are_answered_by_keys_alone(
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => document.querySelector('#table').src.endsWith('/1')")
     page.keyboard.press("v")
-    screen.says("said", "There is no clip")
+    screen.says("reply", "There is no clip")
     assert grave(page) == []
     for coup in ("s1/3", "s1/4"):
         at(page, f"coup {coup}")

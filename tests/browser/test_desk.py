@@ -101,7 +101,7 @@ def test_desk_alert_is_acknowledged_rectified_and_closed_by_name(
     open_alert(screen, reader)
     screen.says("facts", "Banco 3")
     screen.page.click("[data-order=ack_alert]")
-    screen.says("said", "done")
+    screen.says("reply", "done")
     screen.says("facts", "Ann")
     screen.page.fill("#actions input >> nth=0", "<b>told the pit</b>")
     screen.page.click("[data-order=rectify_alert]")  # a browser asks for the remedy first
@@ -113,7 +113,7 @@ def test_desk_alert_is_acknowledged_rectified_and_closed_by_name(
     screen.page.select_option("form:has([data-order=close_alert]) select", "dealer")
     screen.page.fill("#actions input >> nth=0", "told the pit")
     screen.page.click("[data-order=close_alert]")
-    screen.says("said", "Close: done")
+    screen.says("reply", "Close: done")
     rectified = next(one for one in reader.events if isinstance(one, RectifyAlert))
     assert (rectified.by, rectified.role, rectified.remedy) == ("Ann", "inspector", "R5")
     (closed,) = (one for one in reader.events if isinstance(one, CloseAlert))
@@ -140,7 +140,7 @@ def test_desk_keeps_what_is_typed_while_another_desk_acts(enter: Enter, reader: 
     assert words.input_value() == "told the pit"
     screen.page.click("[data-order=rectify_alert]")
     screen.says("facts", "R5")
-    screen.says("said", "done")
+    screen.says("reply", "done")
     rectified = next(one for one in reader.events if isinstance(one, RectifyAlert))
     assert (rectified.remedy, rectified.reason) == ("R5", "told the pit")
     assert words.input_value() == ""
@@ -159,7 +159,7 @@ def correct_first_of_banco(desk: Screen) -> None:
     words = "Banco 1: 3♠ becomes 5♠. Punto 9:7 becomes Egalite 9:9. The roads change."
     assert preview == words
     button.click()  # without a reason the browser asks for one, and nothing is ordered
-    assert "done" not in (desk.page.text_content("#said") or "")
+    assert "done" not in (desk.page.text_content("#reply") or "")
     desk.page.fill("form.correct input >> visible=true", "glare")
     button.click()
 
@@ -190,7 +190,7 @@ def test_desk_correction_changes_the_public_board(
         desk.page.locator(f".table:has-text('Table {reader.table}Live')")
     ).click()
     correct_first_of_banco(desk)
-    desk.says("said", "Correct card: done")
+    desk.says("reply", "Correct card: done")
     screen.says("verdict", "Egalite 9")
     screen.says("detail", "Corrected result")
     assert screen.page.locator("#bead g text").text_content() == "E"
@@ -209,7 +209,7 @@ def test_desk_refusal_is_told_with_its_reason(enter: Enter, reader: Reader) -> N
     reader.alive()
     screen.page.select_option("form:has([data-order=close_alert]) select", "reader")
     screen.page.click("[data-order=close_alert]")
-    screen.says("said", "it holds a result")
+    screen.says("reply", "it holds a result")
     assert screen.page.input_value("#actions input >> nth=0") == "half a sente"
 
 
@@ -261,7 +261,7 @@ def test_desk_marks_where_a_card_is_due_and_closes_all_of_a_kind(
     page.check("form:has([data-order=close_alert]) input[type=checkbox]")
     page.fill("#actions input >> nth=0", "a trainee deals")
     page.click("[data-order=close_alert]")
-    screen.says("said", "Close: done")
+    screen.says("reply", "Close: done")
     closed = [one for one in reader.events if isinstance(one, CloseAlert)]
     assert {(one.alert, one.category) for one in closed} == {(e, Category.TRAINING) for e in ends}
 
@@ -413,7 +413,7 @@ def test_strip_dealer_sees_confirms_keys_in_and_calls(enter: Enter, reader: Read
     screen.page.tap("#suits [data-value=s]")
     screen.says("send", "Banco 1 is 3♠")
     screen.page.tap("#send")
-    screen.says("said", "✓")
+    screen.says("reply", "✓")
     keyed = next(one for one in reader.events if isinstance(one, CorrectCard))
     assert (keyed.by, keyed.role, str(keyed.card)) == ("Bo", "dealer", "3s")
     screen.page.tap("#confirm")
@@ -632,7 +632,7 @@ def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, tab
     dialog.wait_for()
     assert "a second, an inspector or surveillance" in dialog.inner_text()
     page.click("dialog.second button[type=button]")
-    screen.says("said", "no second person confirmed the order")
+    screen.says("reply", "no second person confirmed the order")
     page.click("button[data-order=void_coup]")
     for password, words in (("no such words", "wrong name or password"), (PASSWORD, "")):
         dialog.wait_for()
@@ -645,7 +645,7 @@ def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, tab
                 arg=words,
                 timeout=90_000,
             )
-    screen.says("said", "Void: done", 90)
+    screen.says("reply", "Void: done", 90)
     assert page.locator("dialog.second input[type=password]").input_value() == ""
     assert [type(one).__name__ for one in reader.events].count("VoidCoup") == 1
     reader.hang_up()
@@ -675,7 +675,7 @@ def test_desk_is_used_by_keyboard_alone(enter: Enter, reader: Reader) -> None:
     screen.says("facts", f"Table {reader.table}")
     tab_to(page, "[data-order=ack_alert]")
     page.keyboard.press("Enter")
-    screen.says("said", "Acknowledge: done")
+    screen.says("reply", "Acknowledge: done")
     # The actions of another state are drawn anew: what is typed before that is lost.
     page.wait_for_selector("[data-order=ack_alert]", state="detached")
     tab_to(page, "#actions input")

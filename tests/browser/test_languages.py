@@ -175,7 +175,7 @@ def test_pages_of_an_acceptance_have_no_text_outside_the_table_of_words(
         assert foreign(page) == {"Esc"}
         page.keyboard.type("n")
         page.keyboard.press("Enter")
-        page.wait_for_function("() => document.querySelector('#said').textContent.includes('：')")
+        page.wait_for_function("() => document.querySelector('#reply').textContent.includes('：')")
         assert foreign(page) == {"Esc"}
         page.keyboard.press("Escape")
         page.keyboard.type("9c2c 5h4h")
@@ -248,7 +248,7 @@ def _filled(note: str, facts: Any) -> str:
 def test_words_of_refusals_are_those_of_the_program() -> None:
     """A refusal that has words in other languages is a text of the program, letter by letter."""
     program = re.sub(r'"\s+"', "", "\n".join(p.read_text("utf-8") for p in VISION.rglob("*.py")))
-    own = {"said.no_answer", "said.nobody", "said.refused"}
+    own = {"reply.no_answer", "reply.nobody", "reply.refused"}
     lost = [key for key, text in WORDS.items()
             if key.startswith("said.") and key not in own and text not in program]  # fmt: skip
     assert lost == []
@@ -261,7 +261,7 @@ def test_every_word_is_used_on_a_page() -> None:
     source = "\n".join(texts)
     groups = set(re.findall(r"[\"`](\w+)\.\$\{", source))
     groups |= set(re.findall(r"(?:wordOf|fill)\([^\n]*?\"(\w+)\"", source))
-    groups |= {"said", "value", "bet", "gauge"}
+    groups |= {"reply", "value", "bet", "gauge"}
     unused = [key for key in WORDS
               if f'"{key}"' not in source and key.split(".")[0] not in groups]  # fmt: skip
     assert unused == []

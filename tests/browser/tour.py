@@ -97,7 +97,7 @@ class Tour:
 
     def done(self, label: str) -> None:
         """Wait until the table has accepted an order."""
-        self.screen.says("said", f"{label}: done", 30)
+        self.screen.says("reply", f"{label}: done", 30)
 
     def look(self) -> None:
         """Go to the alert, see its pictures large, and play the clip."""

@@ -192,7 +192,7 @@ def _coup(number: int, shoe: _Shoe) -> dict[str, Any]:
         "results": shoe.results.get(number, []),
         "cards": [_card(steps) for steps in cards if steps[-1].get("coup") == number],
         "alerts": [
-            {**_last(steps), "told": steps}
+            {**_last(steps), "steps": steps}
             for steps in shoe.alerts.values()
             if steps[-1].get("coup") == number
         ],

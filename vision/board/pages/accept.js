@@ -14,7 +14,7 @@ const COMMAND = "shoe-reader accept report";
 let task = null;
 let me = null;
 let picture = 0;
-let said = null;
+let draft = null;
 let listed = false;
 let busy = false;
 
@@ -23,9 +23,9 @@ const path = (coup) => `/api/accept/${coup.split("/").map(encodeURIComponent).jo
 const source = (coup, number, hand) => `${path(coup)}/${number}${hand ? `?hand=${hand}` : ""}`;
 
 function text() {
-  const codes = [...said.incidents].sort().join(" ");
-  const hands = said.none ? "/" : `${said.punto.join(" ")} / ${said.banco.join(" ")}`;
-  return [...said.before, codes ? `${hands} ! ${codes}` : hands].join(" ; ");
+  const codes = [...draft.incidents].sort().join(" ");
+  const hands = draft.none ? "/" : `${draft.punto.join(" ")} / ${draft.banco.join(" ")}`;
+  return [...draft.before, codes ? `${hands} ! ${codes}` : hands].join(" ; ");
 }
 
 const incidentName = (code) => word(`incident.${code}`);
@@ -47,27 +47,27 @@ function typed(answer) {
 
 function draw() {
   for (const side of ["punto", "banco"]) {
-    const now = said.side === side && !said.none;
+    const now = draft.side === side && !draft.none;
     $(`${side}-name`).parentElement.classList.toggle("now", now);
-    const cards = said[side].map((card) => card === "?" ? make("span", "unseen", "?") : cardFace(card));
-    if (now && said[side].length < MOST) cards.push(make("span", "open", said.rank || "_"));
+    const cards = draft[side].map((card) => card === "?" ? make("span", "unseen", "?") : cardFace(card));
+    if (now && draft[side].length < MOST) cards.push(make("span", "open", draft.rank || "_"));
     $(`${side}-typed`).replaceChildren(...cards);
   }
-  const before = said.before.map((coup) => make("li", "", word("accept.before", { coup: coupWords(coup) })));
-  const none = said.none ? [make("li", "", word(task.end ? "accept.no_more" : "accept.none_here"))] : [];
-  $("tags").replaceChildren(...before, ...none, ...[...said.incidents].map((code) => make("li", "", incidentName(code))));
+  const before = draft.before.map((coup) => make("li", "", word("accept.before", { coup: coupWords(coup) })));
+  const none = draft.none ? [make("li", "", word(task.end ? "accept.no_more" : "accept.none_here"))] : [];
+  $("tags").replaceChildren(...before, ...none, ...[...draft.incidents].map((code) => make("li", "", incidentName(code))));
   $("list").hidden = !listed;
   $("keys").hidden = $("whole").hidden = listed;
-  $("told").classList.toggle("wide", listed);
+  $("answer").classList.toggle("wide", listed);
   $("incidents").replaceChildren(...task.incidents.map((code, i) => {
-    const line = make("li", said.incidents.has(code) ? "on" : "");
+    const line = make("li", draft.incidents.has(code) ? "on" : "");
     line.append(make("kbd", "", String.fromCharCode(65 + i)), ` ${incidentName(code)}`);
     return line;
   }));
 }
 
 function show() {
-  if (!task.pictures) setText("said", word("accept.no_pictures"));
+  if (!task.pictures) setText("reply", word("accept.no_pictures"));
   for (const hand of SHOWN) {
     const image = $(hand || "table");
     image.hidden = !task.pictures;
@@ -77,17 +77,17 @@ function show() {
 
 async function load(again = "") {
   const { body, why } = await ask(`/api/accept${again ? `?again=${encodeURIComponent(again)}` : ""}`);
-  if (!body) return setText("said", why);
+  if (!body) return setText("reply", why);
   task = body;
   picture = 0;
   listed = false;
-  said = task.yours ? typed(task.yours) : nothing();
+  draft = task.yours ? typed(task.yours) : nothing();
   $("clip").replaceChildren();
   $("coup").hidden = !task.coup;
   $("none").hidden = Boolean(task.coup);
   setText("place", task.coup ? word("accept.place", { ...task, n: task.done + 1 }) : word("accept.coups", { n: task.all }));
   if (!task.coup) return rest();
-  setText("said", task.yours ? word("accept.yours") : task.end ? word("accept.at_end") : "");
+  setText("reply", task.yours ? word("accept.yours") : task.end ? word("accept.at_end") : "");
   show();
   draw();
   if (task.ahead) for (const hand of SHOWN) new Image().src = source(task.ahead, 0, hand);
@@ -102,20 +102,20 @@ function rest() {
 }
 
 async function send() {
-  if (!said.none && (!said.punto.length || !said.banco.length)) return setText("said", word("accept.both"));
-  if (said.rank) return setText("said", word("accept.suit_missing"));
+  if (!draft.none && (!draft.punto.length || !draft.banco.length)) return setText("reply", word("accept.both"));
+  if (draft.rank) return setText("reply", word("accept.suit_missing"));
   const { body, why } = await ask("/api/accept", { coup: task.coup, answer: text() });
-  if (!body) return setText("said", word("accept.not_kept", { why }));
+  if (!body) return setText("reply", word("accept.not_kept", { why }));
   await load();
 }
 
 async function clip() {
   const coup = task.coup;
-  setText("said", word("desk.loading"));
+  setText("reply", word("desk.loading"));
   const answer = await fetch(`${path(coup)}/clip`);
   const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
   if (coup !== task.coup) return;
-  setText("said", frames.length ? "" : word("accept.no_clip"));
+  setText("reply", frames.length ? "" : word("accept.no_clip"));
   if (!frames.length) return;
   $("table").hidden = true;
   $("clip").replaceChildren(player(frames, word("accept.clip")));
@@ -123,36 +123,36 @@ async function clip() {
 }
 
 function add(card) {
-  if (said[said.side].length >= MOST) return setText("said", word("accept.most"));
-  said[said.side].push(card);
-  said.none = false;
-  said.rank = "";
+  if (draft[draft.side].length >= MOST) return setText("reply", word("accept.most"));
+  draft[draft.side].push(card);
+  draft.none = false;
+  draft.rank = "";
 }
 
 function card(key) {
-  if (said.rank && key.toLowerCase() in SUITS) return add(said.rank + key.toLowerCase());
+  if (draft.rank && key.toLowerCase() in SUITS) return add(draft.rank + key.toLowerCase());
   const rank = key === "0" ? "T" : key.toUpperCase();
-  if (RANKS.includes(rank)) said.rank = rank;
+  if (RANKS.includes(rank)) draft.rank = rank;
 }
 
 function erase() {
-  if (said.rank) said.rank = "";
-  else if (said.none) said.none = false;
-  else if (said[said.side].length) said[said.side].pop();
-  else if (said.side === "banco") said.side = "punto";
+  if (draft.rank) draft.rank = "";
+  else if (draft.none) draft.none = false;
+  else if (draft[draft.side].length) draft[draft.side].pop();
+  else if (draft.side === "banco") draft.side = "punto";
 }
 
 function extra() {
-  if (!said.punto.length || !said.banco.length) return setText("said", word("accept.extra_first"));
+  if (!draft.punto.length || !draft.banco.length) return setText("reply", word("accept.extra_first"));
   const before = text();
-  said = { ...nothing(), before: before.split(" ; ") };
-  setText("said", word("accept.now_this"));
+  draft = { ...nothing(), before: before.split(" ; ") };
+  setText("reply", word("accept.now_this"));
 }
 
 const KEYS = {
-  "?": () => add("?"), " ": () => { said.side = said.side === "punto" ? "banco" : "punto"; said.rank = ""; },
-  Backspace: erase, Escape: () => { said = nothing(); }, i: () => { listed = true; }, "+": extra, v: () => { clip(); },
-  n: () => { said = { ...nothing(), before: said.before, none: true }; },
+  "?": () => add("?"), " ": () => { draft.side = draft.side === "punto" ? "banco" : "punto"; draft.rank = ""; },
+  Backspace: erase, Escape: () => { draft = nothing(); }, i: () => { listed = true; }, "+": extra, v: () => { clip(); },
+  n: () => { draft = { ...nothing(), before: draft.before, none: true }; },
   ArrowLeft: () => { picture = Math.max(0, picture - 1); show(); },
   ArrowRight: () => { picture = Math.min(task.pictures - 1, picture + 1); show(); },
   b: () => {
@@ -165,7 +165,7 @@ const KEYS = {
 function mark(key) {
   const code = task.incidents[key.toUpperCase().charCodeAt(0) - 65];
   if (["Enter", "Escape", " "].includes(key)) listed = false;
-  else if (key.length === 1 && code) said.incidents[said.incidents.has(code) ? "delete" : "add"](code);
+  else if (key.length === 1 && code) draft.incidents[draft.incidents.has(code) ? "delete" : "add"](code);
 }
 
 async function press(event) {
@@ -177,7 +177,7 @@ async function press(event) {
   try {
     if (listed) mark(event.key);
     else if (event.key === "Enter") return await send();
-    else if (said.rank && event.key.toLowerCase() in SUITS) card(event.key);
+    else if (draft.rank && event.key.toLowerCase() in SUITS) card(event.key);
     else if (KEYS[event.key] ?? KEYS[event.key.toLowerCase()]) await (KEYS[event.key] ?? KEYS[event.key.toLowerCase()])();
     else if (event.key.length === 1) card(event.key);
     if (task.coup) draw();

@@ -74,8 +74,8 @@ function currentCoup({ live, result }) {
   return { live, result: null };
 }
 
-function cardsOf(told, side) {
-  return told?.[side]?.cards ?? [];
+function cardsOf(coup, side) {
+  return coup?.[side]?.cards ?? [];
 }
 
 function renderHand(side, { live, result }) {

@@ -67,9 +67,9 @@ function renderAlert(table) {
 }
 
 async function give(what, fields, label) {
-  setText("said", `${label} …`);
+  setText("reply", `${label} …`);
   const why = await order(name, what, fields);
-  setText("said", why ? `${label}: ${why}` : `${label} ✓`);
+  setText("reply", why ? `${label}: ${why}` : `${label} ✓`);
 }
 
 // --- keying in a card ----------------------------------------------------------------------------

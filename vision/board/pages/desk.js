@@ -2,7 +2,7 @@
 
 import { alertActions, coupActions, shoeActions } from "/desk_actions.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
-import { alertPictures, coupKept, pictures } from "/desk_evidence.js";
+import { alertPictures, coupStored, pictures } from "/desk_evidence.js";
 import { keepTyped, say } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { watchKeys } from "/desk_keys.js";
@@ -143,7 +143,7 @@ function coupShown(table, alert) {
   const key = [chosen.table, alert.shoe, alert.coup].join();
   if (!found && alert.coup && !earlier.has(key)) {
     earlier.set(key, undefined);
-    coupKept(chosen.table, alert.shoe, alert.coup).then((kept) => { earlier.set(key, kept?.results.at(-1)); live.plan(); });
+    coupStored(chosen.table, alert.shoe, alert.coup).then((stored) => { earlier.set(key, stored?.results.at(-1)); live.plan(); });
   }
   return found ?? earlier.get(key);
 }

@@ -40,7 +40,7 @@ export function correctPanel({ table, where, coup, number, first }) {
   const [rankBox, rank, rankInput] = select(word("desk.rank"), [["", "–"], ...RANKS.map((one) => [one, rankText(one)])]);
   const [suitBox, suit, suitInput] = select(word("desk.suit"), [["", "–"], ...Object.entries(SUITS).map(([one, sign]) => [one, `${sign} ${word(`suit.${one}`)}`])]);
   const [reasonBox, reason, reasonInput] = words(word("col.reason"));
-  const said = make("output", "preview");
+  const shown = make("output", "preview");
   for (const input of [rankInput, suitInput, reasonInput]) input.required = true;
   if (first && [...lying, ...next].includes(first)) slotInput.value = first;
 
@@ -53,7 +53,7 @@ export function correctPanel({ table, where, coup, number, first }) {
     const card = rank() + suit();
     const same = card.length < 2 || cards[slot()] === card;
     const [was, is] = [cards, { ...cards, [slot()]: card }].map((one) => outcomeOf(one));
-    said.textContent = card.length < 2 ? "" : same ? word("correct.same") : [
+    shown.textContent = card.length < 2 ? "" : same ? word("correct.same") : [
       word("correct.card", { slot: slotName(slot()), was: slot() in cards ? named(cards[slot()]) : word("desk.no_card"), now: named(card) }),
       was.words === is.words ? word("correct.stays", { result: is.words }) : word("correct.becomes", { was: was.words, now: is.words }),
       word(was.road === is.road ? "correct.same_roads" : "correct.roads"),
@@ -62,8 +62,8 @@ export function correctPanel({ table, where, coup, number, first }) {
   }
 
   const form = act({
-    table, about: `${coup.shoe}/${number}`, name: "correct_card", label: word("desk.correct"), inputs: [slotBox, rankBox, suitBox, reasonBox, said],
-    fields: () => ({ coup: number, slot: slot(), card: rank() + suit(), ...reason() }), vouched: () => `${where}. ${said.textContent}`,
+    table, about: `${coup.shoe}/${number}`, name: "correct_card", label: word("desk.correct"), inputs: [slotBox, rankBox, suitBox, reasonBox, shown],
+    fields: () => ({ coup: number, slot: slot(), card: rank() + suit(), ...reason() }), vouched: () => `${where}. ${shown.textContent}`,
   });
   form.classList.add("correct");
   slotInput.addEventListener("change", begin);

@@ -62,13 +62,13 @@ function changed(alert) {
 
 // --- the pictures --------------------------------------------------------------------------------
 
-export const coupKept = (table, shoe, coup) => get(`/api/history/${[table, shoe, coup].map(encodeURIComponent).join("/")}`);
+export const coupStored = (table, shoe, coup) => get(`/api/history/${[table, shoe, coup].map(encodeURIComponent).join("/")}`);
 const addressOf = (table, topic) => `/api/media/${encodeURIComponent(table)}/${topic.split("/").slice(-2).map(encodeURIComponent).join("/")}`;
 
 // Topic, words and time of the pictures of an alert: the cards as they lay, the moment, the film around it; of a changed card, before and after.
 export async function alertPictures(table, alert) {
-  const kept = Number.isInteger(alert.coup) && alert.coup ? await coupKept(table, alert.shoe, alert.coup) : null;
-  const cards = (kept?.pictures ?? []).filter((one) => !one.alert && one.kind === "still");
+  const stored = Number.isInteger(alert.coup) && alert.coup ? await coupStored(table, alert.shoe, alert.coup) : null;
+  const cards = (stored?.pictures ?? []).filter((one) => !one.alert && one.kind === "still");
   const shown = [];
   const before = alert.code === "SWITCH" ? cards.find((one) => one.order === alert.order) : cards.at(-1);
   if (before) shown.push([before.topic, word(alert.code === "SWITCH" ? "picture.before" : "picture.lying"), before.at]);

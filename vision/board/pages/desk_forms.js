@@ -6,7 +6,7 @@ import { word } from "/words.js";
 
 // Say what came of an order: in the panel that it was given in, or beside the chosen alert.
 export function say(text, good = false, near = null) {
-  const box = near?.closest(".panel")?.querySelector(".said") ?? document.getElementById("said");
+  const box = near?.closest(".panel")?.querySelector(".reply") ?? document.getElementById("reply");
   box.textContent = text;
   box.classList.toggle("good", good);
 }

@@ -2,7 +2,7 @@
 
 import { coupActions } from "/desk_actions.js";
 import { faces, remedyWords } from "/desk_detail.js";
-import { coupKept, hands, pictures } from "/desk_evidence.js";
+import { coupStored, hands, pictures } from "/desk_evidence.js";
 import { button, clockTime, labelled, make, options, titleOf } from "/live.js";
 import { download, get } from "/session.js";
 import { alertWords, cardText, faultName, faultNames, slotName, word, wordOf } from "/words.js";
@@ -78,13 +78,13 @@ function summaryOf(coup) {
 function coupBox(place, coup, open) {
   const { table, shoe } = place;
   const box = make("details", "panel");
-  const said = make("p", "said");
-  said.setAttribute("role", "status");
-  const build = (now) => box.replaceChildren(make("summary", "", summaryOf(now)), said, ...orders(place, now), exportBox(table, shoe, now.coup), ...coupParts(table, now));
+  const reply = make("p", "reply");
+  reply.setAttribute("role", "status");
+  const build = (now) => box.replaceChildren(make("summary", "", summaryOf(now)), reply, ...orders(place, now), exportBox(table, shoe, now.coup), ...coupParts(table, now));
   box.append(make("summary", "", summaryOf(coup)));
   // Built when it is opened, because a shoe has hundreds of pictures; and anew after an order.
   box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) build(coup); });
-  box.addEventListener("done", () => setTimeout(async () => build(await coupKept(table, shoe, coup.coup) ?? coup), PUBLISHED_MS));
+  box.addEventListener("done", () => setTimeout(async () => build(await coupStored(table, shoe, coup.coup) ?? coup), PUBLISHED_MS));
   box.open = open;
   return box;
 }
@@ -103,20 +103,20 @@ function orders({ live, table, shoe, me }, coup) {
 // For a dispute: the part of the log, the evidence and the receipt of their verification, in one file.
 function exportBox(table, shoe, coup) {
   const row = make("div", "row");
-  const said = make("span", "where");
-  said.setAttribute("role", "status");
+  const reply = make("span", "where");
+  reply.setAttribute("role", "status");
   row.append(button("", word("history.export"), async () => {
-    said.textContent = word("history.verifying");
+    reply.textContent = word("history.verifying");
     const path = [table, shoe, coup].map(encodeURIComponent).join("/");
-    said.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || word("history.downloaded");
-  }), said);
+    reply.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || word("history.downloaded");
+  }), reply);
   return row;
 }
 
 // The changes of an alert, step by step: each is published on two topics, and shown once.
-function steps(told) {
+function steps(messages) {
   const facts = (one) => JSON.stringify([one.state, one.text, one.by, one.acknowledged_by, one.remedy, one.reason]);
-  return told.filter((one, i) => !i || facts(one) !== facts(told[i - 1]));
+  return messages.filter((one, i) => !i || facts(one) !== facts(messages[i - 1]));
 }
 
 function coupParts(table, coup) {
@@ -127,7 +127,7 @@ function coupParts(table, coup) {
     ])));
   }
   if (coup.alerts.length) {
-    parts.push(make("h3", "", word("desk.alerts")), listTable(["alert", "fault", "text", "state", "by", "remedy", "category", "comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
+    parts.push(make("h3", "", word("desk.alerts")), listTable(["alert", "fault", "text", "state", "by", "remedy", "category", "comment"], coup.alerts.flatMap((alert) => steps(alert.steps).map((one) => [
       `${one.id}, ${clockTime(one.changed_at)}`, faultName(one.code), alertWords(one), wordOf("state", one.state), one.by || one.acknowledged_by, one.remedy ? remedyWords(one.remedy) : "", one.category ? wordOf("category", one.category) : "", one.reason,
     ]))));
     const shown = coup.alerts.flatMap((alert) => (alert.evidence ?? []).map((topic) => [topic, faultName(alert.code)]));
@@ -153,7 +153,7 @@ function field(text, name, { choices, ...attributes }) {
   return labelled(text, input);
 }
 
-// The fault, and what the reader said of it where the page is in the reader's language.
+// The fault, and the reader's words where the page is in the reader's language.
 function foundWords(alert) {
   const more = alertWords(alert);
   return more.startsWith(faultName(alert.code)) ? more : `${faultName(alert.code)}: ${more}`;

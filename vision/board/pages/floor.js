@@ -12,7 +12,7 @@ const byName = new Intl.Collator([], { numeric: true }).compare;
 let live = null;
 const tiles = new Map();
 
-// What a table is in, and what is said of it.
+// What a table is in, and what is reported of it.
 function stateOf(name, table) {
   const { open } = table;
   const trouble = live.trouble(name);
@@ -84,8 +84,8 @@ function render() {
 
 // Move only what stands elsewhere: a page that is drawn anew loses the place of keyboard and reader.
 function place(list, items) {
-  const kept = new Set(items);
-  for (const node of [...list.children]) if (!kept.has(node)) node.remove();
+  const shown = new Set(items);
+  for (const node of [...list.children]) if (!shown.has(node)) node.remove();
   items.forEach((item, number) => {
     if (list.children[number] !== item) list.insertBefore(item, list.children[number] ?? null);
   });

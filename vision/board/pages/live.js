@@ -88,7 +88,7 @@ export class Live {
   }
 
   reset(house) {
-    this.tables = new Map(Object.entries(house).map(([name, said]) => [name, new Table(said)]));
+    this.tables = new Map(Object.entries(house).map(([name, facts]) => [name, new Table(facts)]));
   }
 
   take({ table, topic, payload }) {

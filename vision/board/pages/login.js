@@ -14,12 +14,12 @@ $("form").addEventListener("submit", async (event) => {
   try {
     const body = JSON.stringify({ name: $("name").value, password: $("password").value, code: $("code").value });
     const answer = await fetch("/login", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-    const said = await answer.json();
-    if (answer.ok) return location.assign(PAGES.test(query.get("next") ?? "") ? query.get("next") : `/${said.home}`);
-    $("why").textContent = translated(said.why);
-    asksCode = said.ask === "code";
+    const reply = await answer.json();
+    if (answer.ok) return location.assign(PAGES.test(query.get("next") ?? "") ? query.get("next") : `/${reply.home}`);
+    $("why").textContent = translated(reply.why);
+    asksCode = reply.ask === "code";
   } catch {
-    $("why").textContent = word("said.no_answer");
+    $("why").textContent = word("reply.no_answer");
   }
   if (!asksCode) $("password").value = "";
   $("code").value = "";

@@ -1,4 +1,4 @@
-// Questions to the archive: a table, a plot of it, and what must be said beside it.
+// Questions to the archive: a table, a plot of it, and the notes beside it.
 
 import { $, make, options, setText } from "/live.js";
 import { ask, whoAmI } from "/session.js";
@@ -42,9 +42,9 @@ function valueWords(value) {
 // The first note of the frequencies has numbers, where the whole archive was asked.
 const noteKey = (kind, { facts }, i) => (kind === "odds" && i === 0 && !facts.tests ? "note.odds.part" : `note.${kind}.${i}`);
 
-function draw(kind, said) {
+function draw(kind, given) {
   const by = wordOf("col", $("by").value);
-  const answer = { ...said, title: word(`title.${kind}`, { by }), rows: said.rows.map((row) => ({ ...row, [said.columns[0]]: valueWords(row[said.columns[0]]) })) };
+  const answer = { ...given, title: word(`title.${kind}`, { by }), rows: given.rows.map((row) => ({ ...row, [given.columns[0]]: valueWords(row[given.columns[0]]) })) };
   setText("title", answer.title);
   const heading = make("tr");
   const isNumber = Object.fromEntries(answer.columns.map((name) => [name, answer.rows.some((row) => typeof row[name] === "number")]));

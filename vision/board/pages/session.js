@@ -41,7 +41,7 @@ async function answered(path, fields, read) {
     const answer = await call(path, fields);
     return answer.ok ? { body: await read(answer), why: "" } : { body: null, why: translated((await answer.json()).why) };
   } catch {
-    return { body: null, why: word("said.no_answer") };
+    return { body: null, why: word("reply.no_answer") };
   }
 }
 
@@ -64,16 +64,16 @@ export async function download(path, name) {
 export async function order(table, name, fields = {}, what = "") {
   try {
     const post = async (more) => (await call(`/api/order/${encodeURIComponent(table)}/${name}`, { ...fields, ...more })).json();
-    let said = await post({});
-    while (said.ask) {
-      const second = await secondPerson(said.why, said.ask, what);
-      if (!second) return word("said.nobody");
-      said = await post({ second });
+    let answer = await post({});
+    while (answer.ask) {
+      const second = await secondPerson(answer.why, answer.ask, what);
+      if (!second) return word("reply.nobody");
+      answer = await post({ second });
     }
     forgetSecond();
-    return said.accepted ? "" : translated(said.why) || word("said.refused");
+    return answer.accepted ? "" : translated(answer.why) || word("reply.refused");
   } catch {
-    return word("said.no_answer");
+    return word("reply.no_answer");
   }
 }
 

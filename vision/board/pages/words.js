@@ -101,7 +101,7 @@ export function word(key, values = {}) {
 }
 
 const has = (key) => key in words;
-// A word of a group (`state`, `result`), or what was said where the group does not know it.
+// A word of a group (`state`, `result`), or the text itself where the group does not know it.
 export const wordOf = (group, name) => (has(`${group}.${name}`) ? word(`${group}.${name}`) : name ?? "");
 
 // The name of a fault in the language of the page; people never see its code.
@@ -109,7 +109,7 @@ export const faultName = (code) => words[`fault.${code}`] ?? "";
 export const faultNames = () => Object.entries(words).filter(([key]) => key.startsWith("fault.")).map(([key, name]) => [key.slice(6), name]);
 
 // What a server says in English, where it is one of the fixed texts; otherwise as it came.
-export function translated(text, groups = ["said"]) {
+export function translated(text, groups = ["reply"]) {
   const found = Object.keys(english).find((key) => english[key] === text && groups.includes(key.split(".")[0]));
   return found ? word(found) : text;
 }

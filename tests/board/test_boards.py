@@ -204,6 +204,7 @@ def test_term_at_a_table_of_one_reader_counts_for_nothing() -> None:
     memory = TableState("7")
     memory.take("health", {**message(9), "term": 99})
     assert memory.take("coup/live", {**message(10), "coup": 1})
+    assert memory.outdated == 0
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ class TableState:
     table: str
     reduce: Reduce = whole
     proves: Proves | None = None
+    outdated: int = 0  # messages of a reader that another has taken over from
     hidden: int = 0  # alerts that were forgotten because there are too many; in `health`
     _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
@@ -117,6 +118,7 @@ class TableState:
         elif not self.proves(term, str(payload.get("term_proof", ""))) or not self._term.admits(
             term, seq, counted=counted
         ):
+            self.outdated += 1
             return None
         if topic == "health":
             self._forget_future(payload)

@@ -105,8 +105,7 @@ class Pictures:
             side: [slots[slot] for slot in sorted(slots) if slot % 2 == n]
             for n, side in enumerate(("punto", "banco"))
         }
-        folder = config.evidence.folder
-        self.folder = Path(folder) if folder else folder_of(book.path)
+        self.folder = folder_of(book.path, config.evidence.folder)
         self._book = book
         begun = book.runs[0].at if book.runs else 0
         self.films = sorted((Film.open(path, begun) for path in films), key=lambda f: f.began)

@@ -74,9 +74,7 @@ class EvidenceRecorder:
     def __init__(self, config: TableConfig, log_path: Path) -> None:
         """Keep it beside the log unless a folder is named, nothing larger than the broker takes."""
         self._settings = settings = config.evidence
-        self.store = EvidenceStore(
-            Path(settings.folder) if settings.folder else folder_of(log_path)
-        )
+        self.store = EvidenceStore(folder_of(log_path, settings.folder))
         self._most_bytes = config.broker.max_message
         size = (config.camera.width, config.camera.height)
         self._crop = Crop(config.view.outline_px(), size)

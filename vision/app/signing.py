@@ -23,8 +23,7 @@ def open_signer(config: TableConfig, log: Path) -> LogSigner | None:
     settings = config.log
     if not settings.signing_key:
         return None
-    file = Path(settings.anchors) if settings.anchors else anchors_of(log)
-    key = Path(settings.signing_key)
+    key, file = Path(settings.signing_key), anchors_of(log, settings.anchors)
     signer = LogSigner(key, file, config.site, config.table, settings.anchor_every_s)
     if settings.ring:
         signer.trusted += [key.key for key in load_ring(Path(settings.ring)).values()]

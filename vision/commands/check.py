@@ -132,8 +132,8 @@ def _log(config: TableConfig) -> Iterator[str]:
             "give another [log] path"
         )
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
-    folder = Path(config.evidence.folder or folder_of(path))
-    for stored in (path, Path(config.log.anchors or anchors_of(path)), folder):
+    folder = folder_of(path, config.evidence.folder)
+    for stored in (path, anchors_of(path, config.log.anchors), folder):
         if stored.exists() and not is_private(stored):
             yield (
                 f"OPEN TO OTHERS: other users of this machine may read {stored}: chmod go= {stored}"

@@ -132,7 +132,7 @@ def restore(args: argparse.Namespace) -> None:
     print(f"{stored}: the backup, up to record {ended.number}")
     print(f"{path}: goes on from it; messages go on after number {ended.seq + skip}")
     print(_holds_line(register))
-    source, folder = folder_of(args.backup), Path(config.evidence.folder or folder_of(path))
+    source, folder = folder_of(args.backup), folder_of(path, config.evidence.folder)
     if not source.is_dir():
         return
     try:

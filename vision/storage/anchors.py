@@ -235,9 +235,9 @@ def anchor_from(data: Mapping[str, Any]) -> tuple[str, str, Anchored]:
     return site, table, record_from_json(Anchored, {**fields, "number": number})
 
 
-def anchors_of(log: Path) -> Path:
-    """Return the file of the anchors of a log unless the table file names another."""
-    return log.with_suffix(".anchors.jsonl")
+def anchors_of(log: Path, named: str = "") -> Path:
+    """Return the file of the anchors of a log: the one that a table file has `named`, if any."""
+    return Path(named) if named else log.with_suffix(".anchors.jsonl")
 
 
 # --- the ring of keys -----------------------------------------------------------------------------

@@ -62,9 +62,9 @@ class Doomed:
         return f"{self.path.parent.name}/{self.path.name}"
 
 
-def folder_of(log: Path) -> Path:
-    """Return the folder of the evidence of a log unless the table file names another."""
-    return log.with_suffix(".evidence")
+def folder_of(log: Path, named: str = "") -> Path:
+    """Return the folder of the evidence of a log: the one that a table file has `named`, if any."""
+    return Path(named) if named else log.with_suffix(".evidence")
 
 
 def file_name(stored: EvidenceKept) -> str:

@@ -257,8 +257,8 @@ class _DeskServer:
                 f"the log of table {table} is not on this machine; on the reader's machine, run "
                 f"shoe-reader log export LOG OUT.zip --shoe {shoe} --coup {coup}"
             )
-        log_path, folder = Path(config.log.path), config.evidence.folder
-        evidence = Path(folder) if folder else folder_of(log_path)
+        log_path = Path(config.log.path)
+        evidence = folder_of(log_path, config.evidence.folder)
         sources = Sources(log_path, evidence, _trust_of(config))
         try:
             write_archive(sources, out, Part(shoe, coup))
@@ -294,7 +294,7 @@ def _trust_of(config: TableConfig) -> Trust:
     key = Path(config.log.signing_key + ".pub")
     if not config.log.signing_key or not key.exists():
         return Trust()
-    anchors = Path(config.log.anchors) if config.log.anchors else anchors_of(Path(config.log.path))
+    anchors = anchors_of(Path(config.log.path), config.log.anchors)
     stored = tuple(read_anchors(anchors)) if anchors.exists() else ()
     return Trust((load_public(key),), stored)
 

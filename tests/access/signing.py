@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import cast
 
 from tests.table_log import header, session_of
-from vision.app.signing import sign_head
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.errors import OutsideError
 from vision.game.events import Event, Stopped
 from vision.record.chain import BrokenChainError
 from vision.record.codec import GENESIS, Record, event_from_json, event_to_json, seal
 from vision.record.facts import Anchored
-from vision.storage.anchors import LogSigner, load_public, make_keys, read_anchors
+from vision.storage.anchors import LogSigner, load_public, make_keys, read_anchors, sign_head
 from vision.storage.log import Entry, Store
 from vision.wire.session import advance
 

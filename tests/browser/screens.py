@@ -36,7 +36,7 @@ from vision.commands import reports_of
 from vision.commands.printing.drawn_film import live_measuring
 from vision.config.table import load
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.writer import Writer
+from vision.floor.archive.logs import Writer
 from vision.game.cards import parse_cards
 from vision.mqtt.embedded_broker import EmbeddedBroker
 

@@ -24,8 +24,8 @@ from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
 from vision.commands import reports_of
 from vision.floor.archive.database import open_archive
+from vision.floor.archive.logs import Writer
 from vision.floor.archive.questions import QUESTIONS, Asked, ask
-from vision.floor.archive.writer import Writer
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 SETTLED_MS = 1500  # after which a page has asked for all that it shows

@@ -24,7 +24,7 @@ from vision.clock import now_ms
 from vision.commands import reports_of
 from vision.config.table import ArchiveSection, TableConfig
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.writer import Writer
+from vision.floor.archive.logs import Writer
 from vision.game.coup.fault_table import KINDS
 from vision.game.outputs import Alert, AlertState, Deadline, Severity
 from vision.wire.messages import alert_payload, iso

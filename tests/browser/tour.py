@@ -27,7 +27,7 @@ from tests.browser.screens import ROOT, house
 from tests.browser.voice import SITE, Reader
 from vision.app.evidence import write_film
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.writer import Received, Writer
+from vision.floor.archive.logs import Received, Writer
 from vision.game.outputs import Alert, AlertState
 from vision.record.facts import EvidenceKept, Medium
 

@@ -26,12 +26,11 @@ from time import monotonic, process_time
 from tests.game.speed import shoe
 from tests.table_log import NOON, header, session_of
 from vision.app.restore import restored
-from vision.app.signing import sign_head
 from vision.cli import main as command
 from vision.clock import DAY_MS
 from vision.game.commands import CallInspector
 from vision.game.events import Event, Role, ShoeStarted, Started
-from vision.storage.anchors import LogSigner, anchors_of, make_keys
+from vision.storage.anchors import LogSigner, anchors_of, make_keys, sign_head
 from vision.storage.log import Entry, Store
 from vision.storage.retention import LogLimits
 from vision.wire.session import TableSession, advance, session_to_json

@@ -17,7 +17,6 @@ from vision.app.order_intake import OrderIntake, Replays, staff_changes
 from vision.app.restore import unsigned_facts
 from vision.app.retention import TIME
 from vision.app.run_log import Destinations, Input, RunLog, event_of
-from vision.app.signing import key_in_log
 from vision.clock import now_ms
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -30,6 +29,7 @@ from vision.mqtt.lanes import Fill
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.record.chain import BrokenChainError
 from vision.record.facts import Fact, Recorded
+from vision.storage.anchors import key_in_log
 from vision.storage.log import Store, changed_log
 from vision.storage.log_reader import proven_messages, recent_orders
 from vision.version import VERSION

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from vision.access.command_gate import is_ordered, order_fault
-from vision.app.signing import newest_in_log, newest_signature
 from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.game.coup.state import DealtCard, Table, lay_out
@@ -22,7 +21,7 @@ from vision.record.chain import BrokenChainError, header_of, of_record, verified
 from vision.record.codec import canonical
 from vision.record.facts import OF_THE_READER, Anchored, Fact, Recorded
 from vision.sight.following.follower import Resumed
-from vision.storage.anchors import LogSigner
+from vision.storage.anchors import LogSigner, newest_in_log, newest_signature
 from vision.storage.log import changed_log
 from vision.storage.log_reader import (
     NEWEST,

@@ -23,7 +23,6 @@ from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import SlowDisk
 from vision.app.restore import CHECKPOINT_EVERY, restored
 from vision.app.retention import TIME, Retention
-from vision.app.signing import open_signer, refuse_unsigned, sign_head
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -31,7 +30,7 @@ from vision.game.coup.state import Table
 from vision.game.events import Event, Stopped
 from vision.game.rules import Dealing
 from vision.record.facts import Anchored, is_of_the_reader
-from vision.storage.anchors import LogSigner
+from vision.storage.anchors import LogSigner, anchors_of, load_ring, refuse_unsigned, sign_head
 from vision.storage.log import Confirm, Entry, Seal, Store
 from vision.wire.session import (
     END,
@@ -95,6 +94,18 @@ def header_of(config: TableConfig) -> dict[str, Any]:
     profile = load_profile(config.profile).dealt(Dealing(config.dealing))
     header = new_header(config.site, config.table, profile, rules=profile_text(config.profile))
     return {**header, "id": uuid.uuid4().hex}
+
+
+def open_signer(config: TableConfig, log: Path) -> LogSigner | None:
+    """Return the signer of a log, `None` where no key is set; ConfigurationError for a bad key."""
+    settings = config.log
+    if not settings.signing_key:
+        return None
+    key, file = Path(settings.signing_key), anchors_of(log, settings.anchors)
+    signer = LogSigner(key, file, config.site, config.table, settings.anchor_every_s)
+    if settings.ring:
+        signer.trusted += [key.key for key in load_ring(Path(settings.ring)).values()]
+    return signer
 
 
 def fold(

@@ -18,15 +18,14 @@ from pathlib import Path
 
 from vision.app.evidence import protected
 from vision.app.restore import believed
-from vision.app.run_log import header_of
-from vision.app.signing import open_signer, sign_head
+from vision.app.run_log import header_of, open_signer
 from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
 from vision.record.chain import ODD
 from vision.record.facts import Hold, LogBegun, Nonce, Register
-from vision.storage.anchors import LogSigner
+from vision.storage.anchors import LogSigner, sign_head
 from vision.storage.log import MESSAGES, Entry, Store, messages_from
 from vision.storage.log_reader import contents, recent_orders
 from vision.storage.sqlite import CLOSED, lock, put_in_place, reading

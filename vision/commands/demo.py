@@ -138,8 +138,7 @@ def _with_archive(config: TableConfig, folder: Path, opened: ExitStack) -> tuple
     try:
         reports_of(archive)
         from vision.floor.archive.database import open_archive  # noqa: PLC0415
-        from vision.floor.archive.logs import Folder  # noqa: PLC0415
-        from vision.floor.archive.writer import Writer  # noqa: PLC0415
+        from vision.floor.archive.logs import Folder, Writer  # noqa: PLC0415
     except ConfigurationError as error:
         return config, str(error)
     path, writer, over = Path(config.log.path), Writer(open_archive(address)), threading.Event()

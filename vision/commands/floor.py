@@ -21,9 +21,8 @@ from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import csv_text, write_whole
 from vision.floor.archive.database import ARCHIVE_HELP, open_named, prune
-from vision.floor.archive.logs import Folder, Following
+from vision.floor.archive.logs import Folder, Following, Writer
 from vision.floor.archive.questions import QUESTIONS, ask, asked_of
-from vision.floor.archive.writer import Writer
 from vision.floor.reread import read_all, recordings
 from vision.storage.log_reader import read_log
 

@@ -23,8 +23,8 @@ from sqlalchemy import Engine
 from tests.chaos.shoe import deal
 from vision.config.profiles import load_profile
 from vision.floor.archive.database import open_archive
+from vision.floor.archive.logs import Received, Writer
 from vision.floor.archive.questions import QUESTIONS, Asked, ask
-from vision.floor.archive.writer import Received, Writer
 from vision.game.cards import DECK, Card, Rank
 from vision.game.events import Slot, Winner
 from vision.game.outputs import (

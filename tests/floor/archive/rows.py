@@ -10,9 +10,8 @@ from sqlalchemy import Engine, Table, select
 
 from vision.audit.verify import Trust
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Following
+from vision.floor.archive.logs import Following, Writer
 from vision.floor.archive.tables import metadata
-from vision.floor.archive.writer import Writer
 
 MEMORY = "sqlite://"  # an archive that lasts as long as its engine
 

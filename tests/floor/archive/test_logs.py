@@ -15,8 +15,7 @@ from vision.audit.verify import Trust
 from vision.cli import main
 from vision.errors import OutsideError
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Folder, Following
-from vision.floor.archive.writer import Writer
+from vision.floor.archive.logs import Folder, Following, Writer
 from vision.record.codec import event_from_json, seal
 from vision.storage.anchors import make_keys
 from vision.storage.log_reader import read_log

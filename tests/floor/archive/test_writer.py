@@ -17,7 +17,7 @@ from tests.table_log import PLAYS, said
 from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.writer import Received, Writer
+from vision.floor.archive.logs import Received, Writer
 from vision.wire.messages import Message
 
 

@@ -21,7 +21,6 @@ class _Lines(logging.Formatter):
         self._timed = timed
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         time = f"{at.replace('+00:00', 'Z')} " if self._timed else ""
         return masked(f"{time}{record.levelname.lower()}: {super().format(record)}")

@@ -58,7 +58,6 @@ def _at(journal: Journal) -> int:
 
 
 def _take(journal: Journal, over: threading.Event) -> None:
-    """Take orders until the event is set."""
     alive_s = 0.0
     try:
         while not over.wait(LOOK_S):

@@ -346,7 +346,6 @@ def write_report(out: Path, report: Report, pictures: Pictures) -> None:
 
 
 def _stored(out: Path, read: ReadCoup, pictures: Pictures) -> list[str]:
-    """Write the picture and the clip of a coup; return their names."""
     stored = []
     shown: dict[str, Callable[[], bytes]] = {
         "jpg": lambda: pictures.picture(read, 0),

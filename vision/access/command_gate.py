@@ -179,7 +179,6 @@ class Gate:
             raise RefusedError(STRANGER)
 
     def _signer_of(self, name: str, fields: Fields) -> User:
-        """Return the user whose key signed the fields."""
         self._read_users()
         for field, form in (("nonce", NONCE), ("time", MOMENT), ("sig", SIGNATURE)):
             if not form.fullmatch(_text(fields, field)):

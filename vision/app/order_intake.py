@@ -144,7 +144,6 @@ class OrderIntake:
             self._refuse(oldest.name, RefusedError(TOO_MANY, ref_of(oldest.fields)))
 
     def _check_next(self) -> None:
-        """Check one command of the key whose turn it is."""
         key, queue = self._waiting.popitem(last=False)
         waiting = queue.popleft()
         if queue:
@@ -282,7 +281,6 @@ class Replays:
             self._ready.extendleft(reversed(messages))
 
     def _read(self) -> None:
-        """Have the messages that are due now ready."""
         now = self._clock()
         self._paid_until = max(self._paid_until, now - AT_ONCE / RATE_PER_S)
         room = min(AT_ONCE, int((now - self._paid_until) * RATE_PER_S))

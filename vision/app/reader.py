@@ -233,7 +233,6 @@ class TableReader:
             self._report(self._journal.stop(self._at))
 
     def _begin(self) -> None:
-        """Continue the shoe of the log, or begin one."""
         table = self._journal.table
         if not table.shoe.name or self._new_shoe:
             name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")

@@ -233,7 +233,6 @@ class RunLog:
             entries.append(Entry(anchor, step.messages))
 
     def _head_after(self, entries: Sequence[Entry]) -> tuple[int, str]:
-        """Return number and hash of the last record behind these entries."""
         return self._store.head_after(entries)
 
     def _write(
@@ -253,7 +252,6 @@ class RunLog:
             self._writes_s.append(time.monotonic() - began_s)
 
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
-        """Pass on what is on the disk now."""
         for item, _ in folded:
             if isinstance(item, Anchored) and self._signer is not None:
                 self._signer.note(item)
@@ -270,7 +268,6 @@ class RunLog:
                     return
 
     def _prune_one(self, now: int) -> bool:
-        """Delete one segment of the log, if there is one to go."""
         log_id, signer = self._store.hash_of(0), self._signer
         signed: list[tuple[Anchored, Step]] = []
 

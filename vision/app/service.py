@@ -158,7 +158,6 @@ def _copied(source: Path, target: Path, mode: int) -> Iterator[InstallStep]:
 
 
 def _served(board: Path) -> list[str]:
-    """Return the table files that the boards serve already."""
     lines = board.read_text("utf-8").splitlines() if board.exists() else []
     return [name for line in lines if line.startswith("TABLES=") for name in line[7:].split()]
 

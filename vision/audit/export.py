@@ -55,7 +55,6 @@ class Part:
     coup: int | None = None
 
     def __str__(self) -> str:
-        """Say it for people."""
         shoe = [f"shoe {self.shoe}"] if self.shoe else []
         coup = [] if self.coup is None else [f"coup {self.coup}"]
         return ", ".join([*shoe, *coup])
@@ -132,7 +131,6 @@ class Selection:
 
 
 def _shoes_of(taken: Taken, part: Part) -> set[str]:
-    """Return the shoes for which a record belongs to the part."""
     step = taken.step
     if step is None or taken.before is None:
         return set()

@@ -217,7 +217,6 @@ class CaptureLoop:
             os.write(self._pipe_fd, REPORT_FORM.pack(*report))
 
     def _take(self, seen: Image | Planes) -> None:
-        """Put a picture into the next slot and report it."""
         slots, number = self._slots, self._number + 1
         layers, coding = (
             (seen.layers, seen.coding) if isinstance(seen, Planes) else ((seen,), Coding())

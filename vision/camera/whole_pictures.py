@@ -140,7 +140,6 @@ class PictureNumbers:
         return not key and not sequence.gaps_allowed and number not in expected
 
     def _learn(self, unit: bytes) -> None:
-        """Take in the parameters of a sequence or of a picture."""
         bits = _Bits(unit)
         if unit[0] & 31 == OF_PICTURE:
             self._sequence_of[bits.exponential()] = bits.exponential()

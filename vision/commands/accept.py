@@ -94,7 +94,6 @@ def _opened(args: argparse.Namespace) -> tuple[TableConfig, LogBook, Pictures]:
 
 
 def _open(args: argparse.Namespace) -> None:
-    """Serve until interrupted."""
     logging_setup.set_up(service=True)
     if args.log is None and load(args.table).broker.kind == "none":
         raise ConfigurationError(

@@ -236,7 +236,6 @@ def _health(config: TableConfig) -> Iterator[str]:
 
 
 def _running(config: TableConfig) -> bool:
-    """Whether a reader serves figures where this table's does."""
     if not config.metrics.port:
         return False
     try:

@@ -183,7 +183,6 @@ class _Onlooker(Console):
                 self._alert = "" if alert.state is AlertState.CLOSED else alert.id
 
     def waits(self) -> bool:
-        """Whether the film is to stand still."""
         if self._alert and time.monotonic() > self._until_s:
             self._alert = ""
             say("nobody did anything for a minute: the film goes on")
@@ -224,7 +223,6 @@ def _played(
 
 
 def _round(config: TableConfig, destinations: Destinations, truth: Truth, speed: float) -> None:
-    """Read the film once, and say how the reading compares with what was dealt."""
     console = _Onlooker()
     app = _FilmReader(config, destinations, console, speed=speed, new_shoe=True)
     try:

@@ -73,7 +73,6 @@ def begin(args: argparse.Namespace) -> None:
 
 
 def _add_holds(parser: argparse.ArgumentParser) -> None:
-    """Declare how a person names what is under legal hold."""
     add = parser.add_mutually_exclusive_group().add_argument
     add("--hold", action="append", default=[], metavar="SHOE:COUP", help="a coup under legal hold "
         "(coup 0: the whole shoe); needed only where the old log cannot be read; may be given "
@@ -95,7 +94,6 @@ def _holds_of(args: argparse.Namespace) -> tuple[Hold, ...] | None:
 
 
 def _holds_line(register: Register) -> str:
-    """Say what is under hold in the new log."""
     names = ", ".join(f"shoe {hold.shoe} coup {hold.coup}" for hold in register.holds)
     return f"evidence under hold: {names or 'none'}"
 

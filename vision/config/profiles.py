@@ -390,7 +390,6 @@ class _ProfileFile(_Part):
         return tuple(offer for wager in self.wager for offer in wager.offers())
 
     def profile(self, name: str) -> Profile:
-        """Return the rules that the file says, under that name."""
         betting = Betting(self._offers(), self.main.both_hands, self.main.double_chance())
         shoe = self.shoe
         rules = Rules(

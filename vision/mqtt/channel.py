@@ -270,7 +270,6 @@ class BrokerChannel:
         return notes
 
     def _settle(self, session: BrokerSession, notes: Sequence[_Note]) -> None:
-        """Take note of what the broker has acknowledged."""
         taken = [
             session.in_flight.pop(note).message
             for note in notes

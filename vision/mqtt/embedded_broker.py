@@ -117,7 +117,6 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
         self._subscriptions = _Snapshot()
 
     def port(self) -> int:
-        """Return the port that was bound."""
         (listener,) = self._servers["default"].instance.sockets
         return int(listener.getsockname()[1])
 

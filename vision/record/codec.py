@@ -231,7 +231,6 @@ def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any
 
 @cache
 def _readers(kind: Any) -> dict[str, Callable[[Any], Any]]:
-    """Return what reads each field, in their order."""
     return {field.name: _reader(field.hint) for field in fields_of(kind)}
 
 

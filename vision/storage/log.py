@@ -384,7 +384,6 @@ class Store:
 
 
 def _contents(entry: Entry) -> Iterator[dict[str, object]]:
-    """Yield the content of each record of a step."""
     published = messages_digest(map(message_line, entry.messages)) if entry.messages else None
     content: dict[str, object] = {"event": event_to_json(entry.event), "said": published}
     yield content if entry.order is None else {**content, "order": entry.order}

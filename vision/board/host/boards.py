@@ -233,7 +233,6 @@ class _DeskServer:
     def routes(
         self, facts: TableFacts, reports: Reports, stopping: Callable[[], bool], only: Only | None
     ) -> list[Route]:
-        """Return the routes of logging in, and of the desks or what `only` gives."""
         routes = self._login.routes()
         if only is not None:
             return routes + only(self._login, self._records)

@@ -75,7 +75,6 @@ class DrawnFilm:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the film, so that it can be played."""
         try:
             if self._opened is not None:
                 container, stream = self._opened

@@ -121,7 +121,6 @@ class Following:
         return count
 
     def _continues(self) -> bool:
-        """Whether the record taken last still stands there."""
         found = next(read_log(self.path, self._next - 1), None)
         return found is not None and found.hash == self._last
 

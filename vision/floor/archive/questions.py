@@ -144,7 +144,6 @@ def ask(engine: Engine, kind: str, asked: Asked) -> Answer:
 def _rows(
     connection: Connection, name: str, asked: Asked, key: str = "", counts: str = ""
 ) -> list[Any]:
-    """Return the rows of a query of `questions.sql`."""
     query = text(SQL[name].format(key=key, counts=counts))
     if ":codes" in query.text:
         query = query.bindparams(bindparam("codes", OF_DEALING, expanding=True))
@@ -234,7 +233,6 @@ def _of_shifts(
 
 
 def _label(key: object, by: str) -> str:
-    """Return what people call a group of rows."""
     if by == "hour":
         return f"{int(str(key)):02d}:00"
     if by == "day":

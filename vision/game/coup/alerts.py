@@ -255,7 +255,6 @@ def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
 
 
 def _later(alert: Alert) -> tuple[Deadline, ...]:
-    """Return the time limits after the alert's next one."""
     deadlines = KINDS[alert.code].deadlines
     return deadlines[deadlines.index(alert.deadline) + 1 :]
 

@@ -125,7 +125,6 @@ class Transition:
         )
 
     def _report_coups(self) -> None:
-        """Report the list of this shoe's coups."""
         results = published_results(self.table)
         self.outputs.append(CoupsChanged(self.at, self.table.shoe.name, results))
 

@@ -177,7 +177,6 @@ def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
 
 
 def _burn(transition: Transition, coup: Coup, command: BurnCard) -> None:
-    """Burn the last card of a coup, dealt where none was due."""
     card = coup.cards[-1]
     coup = _rectify(transition, coup, command, remedy="R5", key=f"extra:{card.order}")
     transition.evaluate(coup.with_card(card.marked(card.marks._replace(fate="burned"))))

@@ -316,7 +316,6 @@ class _Picture:
         return cards
 
     def _named(self, cards: Sequence[Reading]) -> list[Reading]:
-        """Return the cards whose risk is within the bound."""
         return [card for card in cards if card.risk() <= self._bound]
 
     def _is_card(self, reading: Reading, cards: Sequence[Reading]) -> bool:
@@ -380,7 +379,6 @@ class _Picture:
     def _observations(
         self, quads: Sequence[Points], image: Image | None = None
     ) -> list[Observation]:
-        """Return one observation for each quad."""
         shown = self._image if image is None else image
         parts = (quads[start : start + AT_ONCE] for start in range(0, len(quads), AT_ONCE))
         return [

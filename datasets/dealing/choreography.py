@@ -307,7 +307,8 @@ class _Coup:
             cards = [card for card in dealer.cards if side in card.drawn.place]
             self._squeeze(cards)
             if side == "PUNTO":
-                self.guests += look_at(dealer, [c for c in cards if not self._is_covered(c)])
+                closed = [c for c in cards if c.lying.flip < 0.5 and not self._is_covered(c)]
+                self.guests += look_at(dealer, closed)
             self._turn(cards)
             if self.coup.dealing is Dealing.PUNTO_FIRST:
                 dealer.glide(dealer.rest(), 0.4)

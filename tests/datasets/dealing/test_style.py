@@ -16,7 +16,17 @@ from datasets.dealing.film_settings import look_for
 from datasets.dealing.manners import SQUEEZES, in_manner
 from datasets.dealing.scenario import Dealing, Plan, Scenario, Slip
 from datasets.dealing.simulate import Show, rehearse
-from datasets.dealing.style import COUNT, HELD_OUT, PLAIN, Manner, Motion, Optics, Style, styles
+from datasets.dealing.style import (
+    COUNT,
+    HELD_OUT,
+    PLAIN,
+    Looking,
+    Manner,
+    Motion,
+    Optics,
+    Style,
+    styles,
+)
 from datasets.dealing.table_places import FIELD_MM, Camera
 from datasets.dealing.timeline import Act, Limb, on_table
 
@@ -112,6 +122,11 @@ def test_manner_is_seen_in_the_acts() -> None:
     for manner in SQUEEZES:
         guests = [hand for act in acts[manner] for hand in act.hands if hand.limb is Limb.GUEST]
         assert len(guests) > 20
+        again = replace(PLAIN, motion=replace(PLAIN.motion, looking=Looking.SQUEEZED))
+        for act in shown(in_manner(again, manner, 1), coups=2).acts:
+            for card in act.cards:
+                opened = [leg.target.flip == 1 for leg in card.legs]
+                assert opened == sorted(opened), "an open card was bent open again"
     assert max(act.end - act.start for act in acts[Manner.PAUSES]) > 50
     burned = acts[Manner.BURN_FAN][0].cards[1:]
     assert np.ptp([card.pose(card.placed).x for card in burned]) > 15 * (len(burned) - 1)  # type: ignore[union-attr]

@@ -120,6 +120,22 @@ def test_card_pushed_back_into_the_shoe_is_told() -> None:
     assert account.odds[RETURNED] > ALLEGED
 
 
+def test_card_pushed_back_slowly_until_its_edge_waits_in_the_mouth_is_told() -> None:
+    """A quarter of a second on its way in, and then in sight as the edge of the next draw."""
+    play = Play()
+    play.deal(*NATURAL[:1])
+    play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
+    play.wait(0.5, Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS)
+    play.wait(0.4, Lip.RETURNING, Lip.LINGERS, hand=True)
+    play.wait(1.0, Lip.RETURNING, Lip.EMERGING, Lip.PARTLY, Lip.LINGERS, hand=False)
+    play.deal(*NATURAL[1:])
+    play.wait(1.0)
+    play.sweep()
+    account = play.decided()
+    assert account.layout == (P1, B1, P2, B2)
+    assert account.odds[RETURNED] > ALLEGED
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_two_cards_that_leave_the_shoe_as_one_are_told(number: int) -> None:
     """Two cards at once are alleged, also as the first of a coup."""
@@ -173,6 +189,22 @@ def test_card_that_shows_at_the_mouth_while_the_one_before_lies_is_another(numbe
     account = play.decided()
     assert account.layout == (P1, B1, P2, B2)
     assert account.odds[TWO_OUT] > ALLEGED
+
+
+def test_card_that_no_hand_holds_while_the_one_before_is_laid_left_with_it() -> None:
+    """A hand was at the mouth for long after the draw; nobody held there what is left."""
+    play = Play()
+    play.deal(*NATURAL[:1])
+    play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
+    held = (Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS, Lip.STAYS)
+    play.wait(0.8, Lip.PARTLY, *held, hand=True)
+    play.wait(0.5, *held, hand=False)
+    slot, points = NATURAL[1]
+    play.lying[int(slot)] = (2, points)
+    play.wait(1.5, *held, hand=False)
+    play.wait(0.3)
+    play.lay(*NATURAL[2])
+    assert play.accounts.open[-1].odds[TWO_OUT] > ALLEGED
 
 
 def test_draw_behind_a_card_that_is_held_at_the_mouth_accuses_nobody() -> None:

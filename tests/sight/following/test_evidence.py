@@ -88,6 +88,16 @@ def test_new_colours_are_of_the_cut_card_unless_they_are_of_more(
     assert bool(found[Lip.CUT] > found[Lip.WHOLLY]) is is_cut
 
 
+def test_white_sleeve_that_rests_before_the_shoe_is_no_cut_card() -> None:
+    """A cut card on its way moves; what lies still there, and looks like one, is none."""
+    moving, resting = LipEvidence(_table()), LipEvidence(_table())
+    for at in range(0, 600, 50):
+        drawn = moving.take(_wholly(0.6 + at / 500, cut=9.0), at)
+        rests = resting.take(_wholly(0.9, cut=9.0), at)
+    assert drawn[Lip.CUT] > drawn[Lip.WHOLLY]
+    assert rests[Lip.CUT] < rests[Lip.WHOLLY]
+
+
 def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     """The way of the edge tells a returning card from an emerging one."""
     lip = LipEvidence(_table())
@@ -196,6 +206,15 @@ def test_run_of_one_symbol_counts_ever_less() -> None:
     said = [float(np.ptp(slots.take(_looks(1), at), axis=0)[0]) for at in range(0, 1000, 100)]
     assert said == sorted(said, reverse=True)
     assert sum(said) < 4 * said[0]
+
+
+@pytest.mark.parametrize(("covered", "seen"), [(0.0, True), (0.2, False)])
+def test_card_under_a_hand_was_not_seen_to_lie(covered: float, *, seen: bool) -> None:
+    """What a hand holds over a slot on its way to another has not come to lie there."""
+    slots, look = SlotEvidence(_table()), PlaceLook(1, None, covered, moves=False)
+    for at in range(0, 1000, 100):
+        slots.take([look] * 6, at)
+    assert slots.holds == [seen] * 6
 
 
 def test_table_of_other_symbols_is_refused() -> None:

@@ -24,7 +24,7 @@ from tests.sight.film import (
 )
 from vision.game.cards import Card, parse_cards
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
-from vision.game.rules import Dealing, Rules
+from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Kind
 from vision.sight.following.cards import BACK, CARDS, GONE, HAND
@@ -50,13 +50,14 @@ class Desk:
 
     stage: Stage
     dealing: str = UP
+    burn: BurnKind = BurnKind.VALUE
     said: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.eye = Eye(self.stage)
         models = replace(self.eye.models(), classifier=cast("Classifier", self.stage.classify))
         faces = FaceReader(self.stage.view, models, Limits(1e-5, 50), decks=8)
-        rules = Rules(dealing=MODES[self.dealing])
+        rules = Rules(dealing=MODES[self.dealing], burn=BurnRule(self.burn))
         self.follower = Follower(self.stage.view, models.symbols, faces, rules, allege_odds=50)
         self.places = PlaceWatch(self.stage.view)
 
@@ -83,10 +84,10 @@ class Desk:
         return {each.code for event in seen for each in event.alleged}
 
 
-def desk(dealing: str = UP, **stage: object) -> Desk:
+def desk(dealing: str = UP, burn: BurnKind = BurnKind.VALUE, **stage: object) -> Desk:
     """Return a desk whose table has lain still for a second."""
     stage = {"fps": FPS, **stage}
-    found = Desk(Stage(props=[Prop(MOUTH, Kind.BACK)], **stage), dealing)  # type: ignore[arg-type]
+    found = Desk(Stage(props=[Prop(MOUTH, Kind.BACK)], **stage), dealing, burn)  # type: ignore[arg-type]
     found.play(found.stage.wait(1200))
     return found
 
@@ -157,10 +158,14 @@ def test_cut_card_is_told_once_and_is_no_card_of_the_coup() -> None:
     assert laid(table.coup(1)) == as_dealt(SIX[:1], 1)
 
 
-@pytest.mark.parametrize("kind", [Kind.FACE, Kind.BACK])
-def test_face_that_shows_in_the_hand_is_exposed_where_faces_have_their_turn(kind: Kind) -> None:
-    """A card held out face up on its way is alleged; a back held as long, and later, is not."""
-    table = desk(PUNTO_FIRST)
+@pytest.mark.parametrize(("kind", "burn", "exposed"),
+                         [(Kind.FACE, BurnKind.NONE, True), (Kind.BACK, BurnKind.NONE, False),
+                          (Kind.FACE, BurnKind.VALUE, False)])  # fmt: skip
+def test_face_that_shows_in_the_hand_is_exposed_where_faces_have_their_turn(
+    kind: Kind, burn: BurnKind, *, exposed: bool
+) -> None:
+    """A card held out face up on its way is alleged; a back is not, nor what may be burned."""
+    table = desk(PUNTO_FIRST, burn)
     card = Prop(MOUTH, Kind.BACK, SIX[0])
     carrying = table.stage.deal(card, Pose(1000, 260, 90))
     table.play(carrying)
@@ -170,7 +175,7 @@ def test_face_that_shows_in_the_hand_is_exposed_where_faces_have_their_turn(kind
     table.stage.props.remove(card)
     table.play(table.stage.deal(card, PLACES[Slot.PUNTO_1], start=Pose(1000, 260, 90)))
     table.play(table.stage.wait(800))
-    assert table.alleged() == ({"EXPOSED_EARLY"} if kind is Kind.FACE else set())
+    assert table.alleged() == ({"EXPOSED_EARLY"} if exposed else set())
 
 
 def test_switched_card_is_alleged_with_both_faces() -> None:

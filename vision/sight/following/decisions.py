@@ -392,7 +392,6 @@ class Allegations:
             self._found["RESTART_CONFIRM", None] = SURE_ODDS
 
     def _set(self, code: str, number: int | None, odds: float, *, holds: bool) -> None:
-        """Keep an allegation, with the odds at which it was made, for as long as it holds."""
         if holds:
             self._found.setdefault((code, number), rounded(odds))
         else:

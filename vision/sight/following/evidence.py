@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vision.game.events import Slot
 from vision.sight.detection.mouth import LEAST_CARDS
-from vision.sight.following.places import SYMBOLS, PlaceLook
+from vision.sight.following.places import COVERED, SYMBOLS, PlaceLook
 
 Values = NDArray[np.float64]
 
@@ -26,8 +26,8 @@ Values = NDArray[np.float64]
 MOUTH_MS = 60.0
 # A run of one symbol counts as ln(1 + its length / this) looks, ms.
 PLACE_MS = 200.0
-# A card was seen to lie in a slot once the looks since it came are so much likelier with one, ln:
-# 20 times. Less, and what passes under a hand was seen to lie; more only tells later.
+# A card was seen to lie in a slot once the looks since it came, with no hand over it, are so much
+# likelier with one, ln: 20 times. Less, and what is carried by was seen to lie; more tells later.
 SEEN = 3.0
 # Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot
 # that was bare for a minute a card that seems to be laid now is to be seen at once.
@@ -63,8 +63,8 @@ ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # each for some 0.2 s. If it changed never, a second draw would be taken for it; if it did in each
 # picture, it would seem to be pushed back and drawn anew.
 LINGERS = math.log(1 / 2) * MOUTH_MS / 200
-# What lies still before the lip for longer, ms, may be the card of a slot there. At 0, `out` was in
-# time for 86 of 100 cards at 15 pictures a second, not for 90.
+# What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve
+# and no cut card. At 0, `out` was in time for 86 of 100 cards at 15 pictures a second, not for 90.
 STILL_MS = 200
 # How much less likely, ln, a card that lies before the shoe is in a picture in which an edge moves:
 # what a hand holds there moves. At 0, a card that is squeezed near the shoe is a second one.
@@ -181,8 +181,9 @@ class LipEvidence:
             self._still_since = at
         cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
         rest, partly, wholly = phases.tolist()
-        if beside and at - self._still_since > STILL_MS:
-            rest = max(rest, wholly)
+        if at - self._still_since > STILL_MS:
+            cut = -MOST_WEIGHED
+            rest = max(rest, wholly) if beside else rest
         found = np.array([
             rest,
             partly + seen * self._out[0, edge],
@@ -254,7 +255,9 @@ class SlotEvidence:
         """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
         symbols = [look.symbol for look in observations]
         found: Values = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
-        self._held = np.maximum(0, self._held + found[1:].max(axis=0) - found[0])
+        most = [np.inf if look.covered <= COVERED else 0.0 for look in observations]
+        shown = np.minimum(most, found[1:].max(axis=0) - found[0])
+        self._held = np.maximum(0, self._held + shown)
         return found
 
 

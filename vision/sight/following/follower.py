@@ -35,6 +35,7 @@ from vision.sight.following.cards import (
     Place,
 )
 from vision.sight.following.decisions import (
+    PLACED,
     Account,
     Accounts,
     Allegations,
@@ -440,6 +441,8 @@ class Follower:
         watches = self._rules.dealing is Dealing.PUNTO_FIRST
         if running is None or running.coup <= self._muted or not watches:
             return
+        if sum(p for state, p in running.likeliest if state.burning) > 1 - PLACED:
+            return  # the first card that is burned is shown to all
         number = len(running.cards) - 1
         in_hand = [index for index, card in enumerate(running.cards) if card.place is HAND]
         carried = in_hand == [number] and number < FIRST_CARDS

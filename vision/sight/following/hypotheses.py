@@ -218,7 +218,6 @@ class StateSpace(ABC):
 
 
 def _is_read(state: State) -> bool:
-    """Whether a card of it was read."""
     return any(card.points is not None for card in state.cards)
 
 

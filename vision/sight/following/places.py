@@ -216,7 +216,6 @@ class PlaceWatch:
         return tuple(observations)
 
     def _boxes_of(self, boxes: Sequence[Detection]) -> list[Detection | None]:
-        """Return the surest box of a card in each slot."""
         found: list[Detection | None] = [None] * len(Slot)
         for box in boxes:
             if box.kind in {Kind.HAND, Kind.CUT} or box.score < WEAK:
@@ -231,7 +230,6 @@ class PlaceWatch:
         return found
 
     def _covered(self, boxes: Sequence[Detection]) -> list[float]:
-        """Return the share of each slot under one hand."""
         covered = [0.0] * len(Slot)
         for box in boxes:
             if box.kind is not Kind.HAND or box.score < LEAST_HAND:

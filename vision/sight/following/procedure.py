@@ -61,7 +61,8 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     # The next card may have come half out meanwhile.
     Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
     Lip.STAYS: (("go on", Lip.REST),),
-    Lip.RETURNING: (("step", Lip.INSIDE),),
+    # Pushed back slowly, or not wholly: what is left of it in sight is the next one's edge.
+    Lip.RETURNING: (("slide", Lip.INSIDE), ("go on", Lip.EMERGING)),
     Lip.INSIDE: (("go on", Lip.REST),),
 }
 # How many cards out it takes that one is held, or lies, before the shoe.
@@ -98,15 +99,14 @@ class Procedure(StateSpace):
             if state.burning:
                 found = list(_lip_moves_of_burn(cards, lip, self._least_burned))
             else:
-                in_hand = sum(card.place is HAND for card in cards)
-                lays = _LAYS.get(lip, 1.0)
+                lays, drawn = _LAYS.get(lip, 1.0), lip in {Lip.EMERGING, Lip.PARTLY}
                 if lip is Lip.STAYS:
-                    lays = float(in_hand > 1)
-                drawn = lip in {Lip.EMERGING, Lip.PARTLY}
-                found = [
-                    *self._at_lip(cards, lip, codes),
-                    *self._on_table(cards, codes, lays=lays, drawn=drawn),
-                ]
+                    lays = float(sum(card.place is HAND for card in cards) > 1)
+                table = self._on_table(cards, codes, lays=lays, drawn=drawn)
+                if lip is Lip.STAYS and TWO_OUT not in codes:
+                    # Of two drawn one after the other, a hand holds one while another lays one.
+                    table = tuple(replace(move, by_hand=True) for move in table)
+                found = [*self._at_lip(cards, lip, codes), *table]
             found.sort(key=lambda move: -move.rate)
             rate, cost = sum(move.rate for move in found), sum(move.cost for move in found)
             state.moves = Moves(tuple(found), rate, cost)
@@ -218,7 +218,6 @@ class Procedure(StateSpace):
                 yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by_hand=True, slowly=True)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
-        """Yield the moves of a card that is drawn wholly out, alone or with another."""
         edge, out = ACTIONS["edge"], ACTIONS["out"]
         if any(card.place is HAND for card in cards):
             out = out._replace(due=out.due * LESS_USUAL)  # a card is laid before the next is drawn
@@ -313,7 +312,6 @@ class Procedure(StateSpace):
                 yield from self._brought_on(cards, index, codes)
 
     def _held(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
-        """Yield what may happen to a held card: it is turned, held elsewhere, or comes back."""
         card = cards[index]
         place, slot = card.place, card.place.slot or 0
         yield _move("turn in hand", _put(cards, index, place, TURNED[card.side]), None, codes)
@@ -404,14 +402,12 @@ def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float =
 
 
 def _put(cards: Cards, index: int, place: Place, side: Side | None = None) -> Cards:
-    """Return the cards with one of them moved, and turned where a side is given."""
     card = cards[index]
     moved = CARDS[place, card.side if side is None else side, card.points]
     return (*cards[:index], moved, *cards[index + 1 :])
 
 
 def _pushed_back(cards: Cards, codes: Codes, hand: list[int], rate: float) -> Iterator[Move]:
-    """Yield the move of the last card in hand back into the shoe."""
     after = _with(codes, RETURNED)
     if hand and after is not None:
         yield Move(rate, rate, _put(cards, hand[-1], SHOE), after, Lip.RETURNING)

@@ -187,6 +187,7 @@ def test_ruling_taken_back_opens_the_doubt_again(code: str) -> None:
         dealer.allege(code)
     dealer.tell(Confirm(dealer.tick(), *INSPECTOR, 1))
     assert dealer.result.state is FINAL
+    assert dealer.alerts[code].remedy == "", "that is no remedy of the house's list"
     dealer.tell(UndoLast(dealer.tick(), *INSPECTOR))
     assert dealer.result.state is HELD
     assert dealer.open == [code]

@@ -34,6 +34,7 @@ from vision.game.commands import (
 )
 from vision.game.events import (
     Category,
+    CutCardOut,
     Noticed,
     Role,
     ShoeStarted,
@@ -50,6 +51,7 @@ from vision.game.outputs import (
     ResultState,
     ShoeChanged,
 )
+from vision.game.rules import BurnRule, Rules
 
 DEALER, INSPECTOR = ("Bo", Role.DEALER), ("Ada", Role.INSPECTOR)
 DESK, ENGINEER = ("Cy", Role.SURVEILLANCE), ("Di", Role.ENGINEER)
@@ -141,7 +143,8 @@ def test_second_person_is_needed_where_one_alone_could_pay_or_take(number: int) 
 
 def test_order_without_a_name_is_refused() -> None:
     """Nobody gives orders namelessly."""
-    assert "name" in give(over_drawn(), VoidCoup(1, "", Role.INSPECTOR, 1))
+    why = give(over_drawn(), VoidCoup(1, "", Role.INSPECTOR, 1))
+    assert why == "an order needs the name of who gives it"
 
 
 def test_order_of_no_kind_is_refused() -> None:
@@ -295,6 +298,10 @@ def test_under_drawn_coup_stands_as_dealt() -> None:
     dealer.hand("2h 7c Kd Kc")
     assert give(dealer, ResultStands(dealer.tick(), *INSPECTOR, 1)) == ""
     assert (dealer.result.state, dealer.result.winner) == (ResultState.FINAL, Winner.BANCO)
+    assert give(dealer, HoldResult(dealer.tick(), *DESK, 1)) == ""
+    assert dealer.result.state is ResultState.HELD
+    assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+    assert dealer.result.state is ResultState.FINAL, "it stands still: that order was another"
 
 
 def test_surveillance_holds_a_result() -> None:
@@ -382,6 +389,22 @@ def test_carried_card_is_taken_back() -> None:
     assert (dealer.result.coup, dealer.result.state) == (2, ResultState.FINAL)
 
 
+def test_card_carried_behind_the_cut_is_taken_back() -> None:
+    """The coup that it began is behind the cut card no more, and the alert says so."""
+    dealer = Dealer(Rules(coups_after_cut=0)).start()
+    dealer.deal(P1, "4h")
+    dealer.tell(CutCardOut(dealer.tick()))
+    for slot, face in ((B1, "4c"), (P2, "3d"), (B2, "3c")):
+        dealer.deal(slot, face)
+    dealer.out()
+    assert "CUT_IGNORED" not in dealer.raised
+    assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
+    assert "CUT_IGNORED" in dealer.open
+    assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+    assert "CUT_IGNORED" not in dealer.open
+    assert dealer.alerts["CUT_IGNORED"].reason == "no coup is dealt behind the cut card"
+
+
 def test_coming_free_hand_is_taken_back() -> None:
     """A free hand ordered of a coup not begun is undone before that coup begins, and after."""
     for begins in (False, True):
@@ -453,6 +476,8 @@ def test_confirmed_reading_ends_the_doubt() -> None:
     assert give(dealer, Confirm(dealer.tick(), *DEALER, 1)) == ""
     assert dealer.result.state is ResultState.FINAL
     assert dealer.open == []
+    assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+    assert (dealer.result.state, dealer.result.why) == (ResultState.HELD, "review")
 
 
 def test_alert_brought_to_management_does_not_lapse() -> None:
@@ -466,7 +491,8 @@ def test_alert_brought_to_management_does_not_lapse() -> None:
     assert alert.acknowledged_by == "Ada"
     assert dealer.result.why == "review"
     assert "holds" in give(dealer, CloseAlert(dealer.tick(), *INSPECTOR, "a1"))
-    assert "no remedy" in give(dealer, RectifyAlert(dealer.tick(), *INSPECTOR, "a1", "R0"))
+    why = give(dealer, RectifyAlert(dealer.tick(), *INSPECTOR, "a1", "R0"))
+    assert why == "'R0' is no remedy; they are R1 to R12"
     assert give(dealer, RectifyAlert(dealer.tick(), *INSPECTOR, "a1", "R2")) == ""
     assert dealer.result.state is ResultState.CORRECTED
     assert "needs words" in give(dealer, CloseAlert(dealer.tick(), *DESK, "a1", Category.DEALER))
@@ -521,6 +547,15 @@ def test_new_shoe_keeps_the_alerts_that_nobody_closed() -> None:
     dealer.hand(STANDS)
     assert (dealer.result.shoe, dealer.result.coup) == ("second", 1)
     assert "LINK" in dealer.open
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_burn_of_a_new_shoe_is_watched_as_ordered(watched: bool) -> None:
+    """Only where whoever put the shoe in use says that the camera sees its burn is one missed."""
+    dealer = Dealer(Rules(burn=BurnRule())).start()
+    dealer.tell(NewShoe(dealer.tick(), *INSPECTOR, "second", watch_burn=watched))
+    dealer.hand(STANDS)
+    assert dealer.raised == ["BURN_MISSED"] * watched
 
 
 def test_shoe_started_twice_is_one_shoe() -> None:

@@ -633,6 +633,18 @@ def test_coup_that_lay_in_its_slots_is_no_burn() -> None:
     assert len(dealer.table.latest[-1].cards) == 4
 
 
+def test_later_coup_laid_aside_is_no_burn() -> None:
+    """Only the first cards of a shoe may be a burn that nobody announced."""
+    dealer = table(Rules(burn=BurnRule()))
+    dealer.see(STANDS)
+    dealer.first = 5
+    dealer.see("-:2d", coup=2)
+    dealer.see("-:2d -:-", coup=2)
+    assert dealer.table.shoe.burned == ()
+    assert dealer.table.coup is not None
+    assert dealer.table.coup.number == 2
+
+
 def test_burn_that_nobody_announced_is_no_coup() -> None:
     """First cards laid aside, the first one open, are the burn as soon as that is seen."""
     dealer = table(Rules(burn=BurnRule()))

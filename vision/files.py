@@ -183,7 +183,7 @@ def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
                 _sync(file)
         except FileExistsError:
             raise taken(path) from None
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 class WatchedFile(Generic[T]):
@@ -231,7 +231,7 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
                 yield file
                 _sync(file)
             draft.replace(path)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
     finally:
         with suppress(OSError):  # what made the writing fail, and is reported, may make this fail
             draft.unlink(missing_ok=True)
@@ -269,11 +269,11 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
         return
     with _writing(folder):
         folder.mkdir(mode, parents=True, exist_ok=True)
-        _sync_folder(folder.parent)
+        sync_folder(folder.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk; OSError."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

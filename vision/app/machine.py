@@ -93,7 +93,7 @@ class ClockWatch:
         clock: SteadyClock,
         is_synchronised: Callable[[], bool] = lambda: time_sync().synchronised is True,
     ) -> None:
-        """Watch the clock; `is_kept` tells whether a time service keeps the wall clock."""
+        """Watch the clock; `is_synchronised` tells whether a time service keeps the wall clock."""
         self._clock = clock
         self._is_synchronised = is_synchronised
         self._leapt = Condition("CLOCK")

@@ -28,6 +28,7 @@ from vision.audit.verify import (
     demand_signature,
 )
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import refuse_existing
 from vision.record.chain import BrokenChainError, record_from_line, record_line
 from vision.record.codec import GENESIS, Record, canonical, event_from_json
 from vision.record.facts import Anchored, EvidenceKept
@@ -174,8 +175,7 @@ def write_archive(sources: Sources, out: Path, part: Part | None = None) -> dict
     `out` becomes a folder, or one file where it ends in .zip. ConfigurationError when it is there
     already; BrokenChainError or OutsideError when the log is not what it was, or the disk refuses.
     """
-    if out.exists():
-        raise ConfigurationError(f"{out} is there already and is not overwritten; give a new name")
+    refuse_existing(out)
     stretch = _audited(sources, part)
     try:
         with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".export-") as scratch:

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from vision.errors import ConfigurationError, OutsideError
-from vision.files import PRIVATE, replacing
+from vision.errors import OutsideError
+from vision.files import PRIVATE, refuse_existing, replacing, sync_folder
 from vision.storage.retention import IS_CHECKPOINT
 
 
@@ -172,8 +172,7 @@ def copy_log(log: Path, out: Path) -> None:
     The copy needs no other file beside it. ConfigurationError when it is there already;
     OutsideError.
     """
-    if out.exists():
-        raise ConfigurationError(f"{out} is there already and is not overwritten; give a new name")
+    refuse_existing(out)
     with (
         reading(log) as source,
         replacing(out, mode=PRIVATE) as draft,
@@ -192,8 +191,4 @@ def put_in_place(new: Path, path: Path, stored: Path) -> None:
     """
     os.link(path, stored)
     new.replace(path)
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(path.parent)

@@ -538,6 +538,20 @@ def test_confirmed_coup_stays_confirmed() -> None:
     assert dealer.open == []
 
 
+def test_ended_shoe_goes_on_only_with_a_card_more() -> None:
+    """A card fewer ends none; other numbers of as many cards leave one ended."""
+    dealer = table()
+    dealer.see(f"{STANDS} P3:2c")
+    dealer.see(STANDS)
+    assert not dealer.table.shoe.ended, "one card was none"
+    dealer.tell(ShoeEnded(dealer.tick(), 412))
+    cards = [seen_card(order, "P1:4h") for order in (1, 2, 3, 4, 5)]
+    dealer.tell(CoupSeen(dealer.tick(), 1, (*cards[:3], cards[4])))
+    assert (dealer.table.shoe.ended, dealer.table.shoe.last) == (True, 5)
+    dealer.tell(CoupSeen(dealer.tick(), 1, tuple(cards)))
+    assert not dealer.table.shoe.ended
+
+
 # --- the burn -------------------------------------------------------------------------------------
 
 
@@ -637,9 +651,9 @@ def test_later_coup_laid_aside_is_no_burn() -> None:
     """Only the first cards of a shoe may be a burn that nobody announced."""
     dealer = table(Rules(burn=BurnRule()))
     dealer.see(STANDS)
-    dealer.first = 5
-    dealer.see("-:2d", coup=2)
-    dealer.see("-:2d -:-", coup=2)
+    aside = [replace(seen_card(order, "-:2d"), life=LYING) for order in (5, 6)]
+    dealer.tell(CoupSeen(dealer.tick(), 2, (aside[0],)))
+    dealer.tell(CoupSeen(dealer.tick(), 2, tuple(aside)))
     assert dealer.table.shoe.burned == ()
     assert dealer.table.coup is not None
     assert dealer.table.coup.number == 2

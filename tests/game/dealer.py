@@ -49,6 +49,7 @@ class Dealer:
         if isinstance(event, ShoeStarted | NewShoe):
             self.sight.begin_shoe()
         self.table, said = step(self.table, event)
+        assert all(one.at == event.at for one in said)
         self.events.append(event)
         self.said += said
         return said

@@ -254,7 +254,8 @@ def test_view_lost_holds_what_cannot_be_known() -> None:
     dealer.hand(DRAWS)
     dealer.tell(ViewLost(dealer.tick(), "lens covered"))
     dealer.tell(ViewLost(dealer.tick(), "lens covered"))
-    assert dealer.all(StatusChanged)[-1].state == "blind"
+    status = dealer.all(StatusChanged)[-1]
+    assert (status.state, status.why) == ("blind", "lens covered")
     assert dealer.alerts["VIEW_LOST"].severity is Severity.CRITICAL
     dealer.tell(ViewBack(dealer.tick(12_000)))
     assert "coup 1 was in progress" in dealer.alerts["VIEW_LOST"].reason
@@ -280,6 +281,17 @@ def test_no_time_limit_of_what_is_to_be_seen_passes_while_the_view_is_lost(lies:
     dealer.tell(ViewBack(dealer.tick()))
     dealer.tell(TimePassed(dealer.tick(1_000)))
     assert dealer.raised == ["VIEW_LOST"]
+
+
+def test_coup_that_begins_while_the_view_is_lost_may_have_gone_on_unseen() -> None:
+    """It does so whatever became of the coup before it."""
+    dealer = Dealer().start()
+    dealer.hand(DRAWS)
+    dealer.tell(ViewLost(dealer.tick(), "lens covered"))
+    dealer.clear()
+    dealer.out()
+    assert dealer.table.coup is not None
+    assert (dealer.table.coup.number, dealer.table.coup.unseen) == (2, True)
 
 
 def test_view_lost_is_over_when_the_reader_starts_again() -> None:

@@ -51,7 +51,7 @@ from vision.game.outputs import (
     ResultState,
     ShoeChanged,
 )
-from vision.game.rules import BurnRule, Rules
+from vision.game.rules import BurnKind, BurnRule, Rules
 
 DEALER, INSPECTOR = ("Bo", Role.DEALER), ("Ada", Role.INSPECTOR)
 DESK, ENGINEER = ("Cy", Role.SURVEILLANCE), ("Di", Role.ENGINEER)
@@ -367,6 +367,17 @@ def test_carried_card_begins_the_next_coup() -> None:
     assert "was due" in give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1))
 
 
+def test_carried_card_that_was_laid_leaves_its_hand() -> None:
+    """The coup that it was dealt to has those that were due; its fault says where it lay."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS, (P3, "2s"))
+    assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
+    assert dealer.result_of(1).punto.cards == cards("4h 3d")
+    coup = dealer.table.coup_at(1)
+    assert coup is not None
+    assert [(one.code, one.observed) for one in coup.noticed] == [("OVER_P3_STAND", P3)]
+
+
 def test_carried_card_is_taken_back() -> None:
     """Undone before another card, the coup goes on with its alert open; its card can be burned."""
     dealer = Dealer().start()
@@ -461,7 +472,7 @@ def test_undo_takes_an_order_back(number: int) -> None:
     assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
     after = dealer.result
     assert (after.why, after.winner, after.punto) == (before.why, before.winner, before.punto)
-    assert after.faults == before.faults
+    assert (after.faults, after.free) == (before.faults, True)
     assert dealer.open == opened
 
 
@@ -550,12 +561,19 @@ def test_new_shoe_keeps_the_alerts_that_nobody_closed() -> None:
 
 
 @pytest.mark.parametrize("watched", [True, False])
-def test_burn_of_a_new_shoe_is_watched_as_ordered(watched: bool) -> None:
+@pytest.mark.parametrize(
+    ("rule", "asked"),
+    [(BurnRule(), "as the first card counts"), (BurnRule(BurnKind.FIXED, 3), "3 cards")],
+)
+def test_burn_of_a_new_shoe_is_watched_as_ordered(
+    rule: BurnRule, asked: str, watched: bool
+) -> None:
     """Only where whoever put the shoe in use says that the camera sees its burn is one missed."""
-    dealer = Dealer(Rules(burn=BurnRule())).start()
+    dealer = Dealer(Rules(burn=rule)).start()
     dealer.tell(NewShoe(dealer.tick(), *INSPECTOR, "second", watch_burn=watched))
     dealer.hand(STANDS)
     assert dealer.raised == ["BURN_MISSED"] * watched
+    assert not watched or asked in dealer.alerts["BURN_MISSED"].text
 
 
 def test_shoe_started_twice_is_one_shoe() -> None:

@@ -76,7 +76,7 @@ def _part(transition: Transition, coup: Coup) -> None:
     words = words_of("HELD_OVER", coup=coup.number)
     if not is_holding(coup.alerts):
         fault = Fault("held", "HELD_OVER", words)
-        transition.evaluate(coup._replace(noticed=(*coup.noticed, fault)), show=False)
+        transition.evaluate(coup._replace(noticed=(*coup.noticed, fault)))
         return
     alerts = []
     for tracked in coup.alerts:
@@ -158,11 +158,11 @@ def finish(transition: Transition, coup: Coup) -> None:
     "if the error has not been rectified or brought to the attention of management prior to cards
     being drawn for the next coup, all coups thereafter will be deemed valid" (sheets 0 to 2)
     """
-    coup = transition.evaluate(coup._replace(over_at=transition.at), show=False, late=False)
+    coup = transition.evaluate(coup._replace(over_at=transition.at), late=False)
     transition.pass_table_deadlines(BEFORE_NEXT_COUP)
     after = transition.pass_coup_deadlines(coup, BEFORE_NEXT_COUP)
     if after is not coup:
-        transition.evaluate(after, show=False)
+        transition.evaluate(after)
 
 
 def burn_due(rule: BurnRule, first: Card | None) -> int | None:

@@ -551,6 +551,7 @@ def test_new_shoe_keeps_the_alerts_that_nobody_closed() -> None:
     assert give(dealer, NewShoe(dealer.tick(), *INSPECTOR, "second")) == ""
     assert dealer.all(ShoeChanged)[-1].shoe == "second"
     assert dealer.all(ShoeChanged)[-1].out == 0
+    assert dealer.all(CoupsChanged)[-1].coups == ()
     assert dealer.alerts["OVER_P3_STAND"].state is AlertState.LAPSED
     assert give(dealer, CloseAlert(dealer.tick(), *DESK, "a1", reason="paid as dealt")) == ""
     assert "no alert" in give(dealer, CloseAlert(dealer.tick(), *DESK, "a1"))

@@ -32,7 +32,14 @@ from vision.game.events import (
     TimePassed,
     Winner,
 )
-from vision.game.outputs import AlertState, CardSeen, Ignored, ResultState, ShoeChanged
+from vision.game.outputs import (
+    AlertState,
+    CardSeen,
+    CoupLive,
+    Ignored,
+    ResultState,
+    ShoeChanged,
+)
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
 
@@ -266,8 +273,22 @@ def test_coup_that_sight_did_not_begin_here_is_ignored() -> None:
     """Of a coup of the shoe before nothing is known: it is no coup of this one."""
     dealer = table()
     dealer.see("P1:9c", coup=7)
-    assert isinstance(dealer.said[-1], Ignored)
+    why = "coup 7 of sight was not begun here: the next of this shoe is 1"
+    assert [one.why for one in dealer.all(Ignored)] == [why]
     assert dealer.table.coup is None
+
+
+def test_running_coup_is_shown_again_only_where_it_shows_otherwise() -> None:
+    """Not for a surer reading of the same face, nor for one that comes when the cards are gone."""
+    dealer = table()
+    dealer.see(STANDS)
+    shown = len(dealer.all(CoupLive))
+    lying = [seen_card(order, word) for order, word in enumerate(STANDS.split(), 1)]
+    surer = tuple(replace(card, confidence=0.99) for card in lying)
+    dealer.tell(CoupSeen(dealer.tick(), 1, surer))
+    dealer.see(STANDS, life=REMOVED)
+    dealer.see("P1:5h B1:4c P2:3d B2:3c", life=REMOVED)
+    assert len(dealer.all(CoupLive)) == shown
 
 
 def test_coup_of_which_nothing_came_has_no_result() -> None:

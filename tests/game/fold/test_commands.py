@@ -375,7 +375,8 @@ def test_carried_card_that_was_laid_leaves_its_hand() -> None:
     assert dealer.result_of(1).punto.cards == cards("4h 3d")
     coup = dealer.table.coup_at(1)
     assert coup is not None
-    assert [(one.code, one.observed) for one in coup.noticed] == [("OVER_P3_STAND", P3)]
+    (fault,) = coup.noticed
+    assert (fault.code, fault.order, fault.observed) == ("OVER_P3_STAND", 5, P3)
 
 
 def test_carried_card_is_taken_back() -> None:
@@ -398,6 +399,17 @@ def test_carried_card_is_taken_back() -> None:
     dealer.clear()
     dealer.hand(STANDS)
     assert (dealer.result.coup, dealer.result.state) == (2, ResultState.FINAL)
+
+
+def test_alert_raised_since_a_card_was_carried_stays_when_that_is_taken_back() -> None:
+    """Taking an order back ends nothing that came to be known after it."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.out()
+    assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
+    dealer.allege("TWO_CARDS_OUT", 4)
+    assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+    assert set(dealer.open) == {"OVER_P3_STAND", "TWO_CARDS_OUT"}
 
 
 def test_card_carried_behind_the_cut_is_taken_back() -> None:

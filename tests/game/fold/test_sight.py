@@ -559,6 +559,14 @@ def test_confirmed_coup_stays_confirmed() -> None:
     assert dealer.open == []
 
 
+def test_card_is_reported_as_placed_wherever_it_is_laid() -> None:
+    """In another hand too, and where it was when it comes back to the table."""
+    dealer = table()
+    for text, life in (("P1:9c", LYING), ("B1:9c", LYING), ("B1:9c", REMOVED), ("B1:9c", LYING)):
+        dealer.see(text, life=life)
+    assert dealer.told[2:] == ["1 read", "1 placed", "1 removed", "1 placed"]
+
+
 def test_ended_shoe_goes_on_only_with_a_card_more() -> None:
     """A card fewer ends none; other numbers of as many cards leave one ended."""
     dealer = table()
@@ -642,6 +650,16 @@ def test_burn_counted_again_after_it_was_over() -> None:
     dealer.see("P1:4h", coup=2)
     assert dealer.open == []
     assert (dealer.table.shoe.last, dealer.table.shoe.out) == (4, 4)
+
+
+def test_burn_card_that_went_back_is_counted_once() -> None:
+    """However often the burn is seen anew."""
+    dealer = burn_table()
+    cards = [seen_card(1, "-:-", RETURNED)]
+    for order in (2, 3, 4):
+        cards.append(replace(seen_card(order, "-:-"), life=LYING))
+        dealer.tell(CoupSeen(dealer.tick(), 1, tuple(cards)))
+    assert (dealer.table.shoe.back, dealer.table.shoe.out) == (1, 3)
 
 
 def test_number_of_burned_cards_that_is_not_sure_accuses_nobody() -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.errors import ConfigurationError
 from vision.game.events import Slot
 from vision.sight.detection.mouth import BACK_MM, CELL_MM, HEIGHT, WIDTH, MouthPatch
 from vision.sight.geometry.plane import Homography, TableView, shared_area
@@ -59,7 +60,11 @@ def film_samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, ND
     """Yield samples for ever, as `samples.samples` does."""
     rng = np.random.default_rng([{"train": 1, "test": 2}[split], 9, seed])
     while True:
-        yield from _of_film(rng, rehearsed(rng, split))
+        try:
+            show = rehearsed(rng, split)
+        except ConfigurationError:
+            continue  # what is left of the shoe does not hold the cards of the mistake
+        yield from _of_film(rng, show)
 
 
 def rehearsed(rng: Rng, split: str, style: Style | None = None) -> Show:

@@ -9,8 +9,10 @@ import pytest
 
 from datasets.dealing.simulate import Show
 from datasets.dealing.timeline import on_table
+from datasets.mouth import filmed
 from datasets.mouth.answers import Answer
 from datasets.mouth.filmed import answer_at, film_samples, rehearsed
+from vision.errors import ConfigurationError
 from vision.sight.detection.mouth import HEIGHT, WIDTH
 
 
@@ -53,3 +55,21 @@ def test_film_samples_are_stacked_patches_with_their_answers() -> None:
     assert all(picture.shape == (3 * HEIGHT, WIDTH, 3) for picture, _ in made)
     assert all(label.shape == (5,) for _, label in made)
     assert {0, 1, 2} <= {int(label[0]) for _, label in made}
+
+
+def test_film_samples_go_on_where_a_shoe_cannot_have_its_mistake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Near its end a shoe may lack the cards of a mistake: another one is dealt."""
+    tried: list[str] = []
+
+    def first_lacks_cards(rng: np.random.Generator, split: str) -> Show:
+        tried.append(split)
+        if len(tried) == 1:
+            raise ConfigurationError("the fault cannot happen with the cards left in the shoe")
+        return rehearsed(rng, split)
+
+    monkeypatch.setattr(filmed, "rehearsed", first_lacks_cards)
+    picture, _ = next(film_samples(3, split="test"))
+    assert picture.shape == (3 * HEIGHT, WIDTH, 3)
+    assert len(tried) > 1

@@ -643,13 +643,24 @@ def test_burn_counted_again_after_it_was_over() -> None:
     aside = [replace(seen_card(n, "-:-"), life=LYING) for n in range(1, 5)]
     dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside)))
     dealer.first = 5
-    dealer.see("P1:4h", coup=2)
+    dealer.see(STANDS, coup=2)
     assert dealer.open == ["BURN_WRONG"]
     dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside[:3])))
     dealer.first = 4
-    dealer.see("P1:4h", coup=2)
+    dealer.see(STANDS, coup=2)
     assert dealer.open == []
-    assert (dealer.table.shoe.last, dealer.table.shoe.out) == (4, 4)
+    assert (dealer.table.shoe.last, dealer.table.shoe.out) == (7, 7)
+
+
+def test_wrong_burn_waits_for_the_result_of_the_first_coup() -> None:
+    """A card of the burn that sight takes for one of the coup spoils both."""
+    dealer = burn_table()
+    aside = [replace(seen_card(n, "-:-"), life=LYING) for n in range(1, 5)]
+    dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside)))
+    dealer.first = 5
+    dealer.see("P1:4h B1:9c P2:? B2:9d", 2)
+    dealer.see("P1:4h B1:9c P2:? B2:9d", 2, REMOVED)
+    assert "BURN_WRONG" not in dealer.raised
 
 
 def test_burn_card_that_went_back_is_counted_once() -> None:

@@ -106,6 +106,8 @@ def _replace(
     if gone:
         transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
         transition.pass_table_deadlines((Deadline.SETTLEMENT,))
+    if coup.number == 1 and transition.table.shoe.burns:
+        judge_burn(transition)
     fewer = len(coup.cards) < len(before.cards)
     if not before.cards or fewer or transition.table.shoe.missed != missed:
         transition.report_shoe()

@@ -48,6 +48,7 @@ from vision.wire.messages import message_line
 from vision.wire.session import Step, advance
 
 FPS = 15
+START = 90  # pictures in which three cards leave and come to lie, before which nothing is believed
 # The fifth card goes to Punto: due with 4 against 7, not due with 7 against 7.
 LEGAL = "As Kd 3c 7h 9d"
 OVER_DRAW = "Ks 3d 7c 4h 3s"
@@ -136,7 +137,7 @@ def done(
 def start(config: TableConfig, tmp_path_factory: pytest.TempPathFactory) -> TableConfig:
     """Return the settings with only the first frames of the film as source."""
     folder = tmp_path_factory.mktemp("start")
-    for source in sorted(Path(config.camera.source).iterdir())[:45]:
+    for source in sorted(Path(config.camera.source).iterdir())[:START]:
         shutil.copy(source, folder)
     return with_source(config, str(folder))
 
@@ -226,7 +227,7 @@ def test_run_draw_films_every_picture_and_changes_nothing_else(
     assert told[0] == told[1] != []
     with av.open(out) as container:
         pictures = [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
-    assert len(pictures) == 45
+    assert len(pictures) == START
     assert pictures[0].shape == (540 + STRIP_PX, 960, 3)
     hands = [near(picture, HAND) for picture in pictures]
     lying = [near(picture, READ) for picture in pictures]

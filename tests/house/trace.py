@@ -130,7 +130,7 @@ def trace(root: Path, film: Path) -> list[Span]:
     """Return the spans of one run of the reader in `root`, which this process must import."""
     tracer = Tracer(root)
     with tempfile.TemporaryDirectory() as folder:
-        outputs = found(DESTINATIONS)(Path(folder) / "log.sqlite", None, publish=False)
+        outputs = found(DESTINATIONS)(Path(folder) / "log.sqlite", publish=False)
         config = found(LOADERS)(film / "table.toml")
         reader = found(READERS)(config, outputs, tracer, speed=0.0, new_shoe=True)
         sys.modules[type(reader).__module__].TICK_S = math.inf  # type: ignore[attr-defined]

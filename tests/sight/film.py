@@ -193,7 +193,12 @@ class Stage:
             return Observation(np.full(52, -np.log(52), np.float32), 0.05)
         truth = near[-1].card
         assert truth is not None
-        doubt = 10 ** -self.rng.uniform(1.5, 5)
+        lies = self.view.quad_px(near[-1].pose)
+        mirrored = (
+            np.prod([cv2.contourArea(q.astype(np.float32), oriented=True) for q in (quad, lies)])
+            < 0
+        )
+        doubt = 0.5 if mirrored else 10 ** -self.rng.uniform(1.5, 5)
         log_p = np.full(52, np.log(doubt / 51))
         log_p[truth.index] = np.log1p(-doubt)
         return Observation(log_p.astype(np.float32), 0.98)

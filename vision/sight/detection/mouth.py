@@ -129,7 +129,7 @@ LEAST_CELLS = 60
 # longer, old light stays.
 LEAST_CARDS, REMEMBERED = 3, 0.9
 # A colour is known if it made up at least this share (0 to 1) of what changed, over all cards. The
-# rims of fingers are less. With 0.01, two more of eleven cut cards were seen, and one on a film of
+# rims of fingers are less. With 0.01, one more of eleven cut cards was seen, and one on a film of
 # another renderer that has none.
 KNOWN = 0.0005
 

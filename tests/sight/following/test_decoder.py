@@ -112,12 +112,7 @@ def test_card_pushed_back_into_the_shoe_is_told() -> None:
     play.wait(0.2, Lip.WHOLLY, Lip.CLEAR)
     play.wait(0.2, Lip.RETURNING, Lip.INSIDE)
     play.wait(0.6)
-    play.deal(*NATURAL[2:])
-    play.wait(1.0)
-    play.sweep()
-    account = play.decided()
-    assert account.layout == (P1, B1, P2, B2)
-    assert account.odds[RETURNED] > ALLEGED
+    goes_on_with_one_returned(play, 2)
 
 
 def test_card_pushed_back_slowly_until_its_edge_waits_in_the_mouth_is_told() -> None:
@@ -128,7 +123,12 @@ def test_card_pushed_back_slowly_until_its_edge_waits_in_the_mouth_is_told() -> 
     play.wait(0.5, Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS)
     play.wait(0.4, Lip.RETURNING, Lip.LINGERS, hand=True)
     play.wait(1.0, Lip.RETURNING, Lip.EMERGING, Lip.PARTLY, Lip.LINGERS, hand=False)
-    play.deal(*NATURAL[1:])
+    goes_on_with_one_returned(play, 1)
+
+
+def goes_on_with_one_returned(play: Play, number: int) -> None:
+    """Deal the rest of a coup of which so many cards lie; a return into the shoe is alleged."""
+    play.deal(*NATURAL[number:])
     play.wait(1.0)
     play.sweep()
     account = play.decided()

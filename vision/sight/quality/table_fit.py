@@ -160,8 +160,9 @@ class TableFit:
         self._rests: deque[_Rest] = deque(maxlen=RESTS)
         self._resting: dict[Slot, _Rest] = {}
         self._laid = np.zeros((0, 4))
-        self._times_as_large = 1.0  # how large the last ones look; of the last faces, by card,
-        self._mirrored: list[float] = []  # by how much surer they are in mirror image
+        # How large the last ones look, and by card how much surer the last faces are in a mirror.
+        self._times_as_large = 1.0
+        self._mirrored: list[float] = []
         self._outside, self._next_look_at = 0, 0
         self._is_out = False  # whether the mouth shows a card wholly out
         self._draws: deque[int] = deque(maxlen=CARDS)  # when one came out, ms
@@ -224,8 +225,8 @@ class TableFit:
             if look.covered <= COVERED
         }
         if lie and self._is_empty:
-            exchanged = self._first[:2] == self._otherwise
-            self._was_exchanged = exchanged or (self._was_exchanged and not self._begins_as_due)
+            was = self._was_exchanged and not self._begins_as_due
+            self._was_exchanged = self._begins_exchanged or was
             self._first, self._is_empty = [lie], False
         elif lie and self._first and (new := lie.difference(*self._first)):
             self._first.append(new)
@@ -234,6 +235,10 @@ class TableFit:
     @property
     def _begins_as_due(self) -> bool:
         return self._first[:2] == self._due
+
+    @property
+    def _begins_exchanged(self) -> bool:
+        return self._first[:2] == self._otherwise
 
     def _lying(
         self, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
@@ -309,7 +314,7 @@ class TableFit:
                 self._held = [held for held in self._held if not _is_of(held, event.coup)]
             self._held.append(event)
         sized = len(self._laid) >= SIZED
-        self._believed |= self._is_as_due and sized and self._first[:2] != self._otherwise
+        self._believed |= self._is_as_due and sized and not self._begins_exchanged
         before, self.reason = self.reason, self._why()
         if self.reason is not None:
             self._held, self._is_as_due, self._believed = [], False, False
@@ -363,15 +368,14 @@ class TableFit:
         """Return why the view cannot be believed, or `None`."""
         outside = 1 if self.reason == ELSEWHERE else OUTSIDE_PICTURES
         drawn = ENOUGH_DRAWN if self.reason == MOUTH else FEW_DRAWN + 1
-        exchanged = self._first[:2] == self._otherwise
+        goes_on = self.reason == HANDS and not self._begins_as_due
         signs = {
             SIZE.format(self._times_as_large): len(self._laid) >= LEAST_RESTS
             and not self._is_card_size,
             MIRROR: len(self._mirrored) >= LEAST_MIRROR_CARDS and self._seems_mirrored,
             ELSEWHERE: self._outside >= outside,
             MOUTH: len(self._drawn) == CARDS and sum(self._drawn) < drawn,
-            HANDS: self._was_exchanged
-            and (exchanged or (self.reason == HANDS and not self._begins_as_due)),
+            HANDS: self._was_exchanged and (self._begins_exchanged or goes_on),
             UNREAD: len(self._declined or ()) >= CARDS,
         }
         why = next((words for words, holds in signs.items() if holds), None)

@@ -77,6 +77,18 @@ def typed(answer: Answer) -> str:
     return f"{punto.replace(' ', '')} {banco.replace(' ', '')}".lower()
 
 
+def stored(folder: Path, answers: int) -> LogBook:
+    """Return a log with so many answers; a page is done before its last one is signed."""
+    book = LogBook(folder / "table.sqlite")
+
+    def all_are_in() -> bool:
+        book.renew()
+        return len(book.keyed) == answers
+
+    wait_for(all_are_in)
+    return book
+
+
 def tags(page: Any) -> list[str]:
     """Return what stands below the hands."""
     return list(page.locator("#tags li").all_text_contents())
@@ -140,13 +152,7 @@ def test_coups_are_answered_by_keys_alone(
     (complaint,) = screen.complaints  # the clip that is not there
     assert "404 (Not Found)" in complaint
     page.context.close()
-    book = LogBook(folder / "table.sqlite")
-
-    def all_are_kept() -> bool:
-        book.renew()
-        return len(book.keyed) == 5
-
-    wait_for(all_are_kept)
+    book = stored(folder, answers=5)
     assert [(each.coup, each.revision) for each in book.keyed] == [
         ("s1/1", 1), ("s1/2", 1), ("s1/2", 2), ("s1/3", 1), ("s1/4", 1)
     ]  # fmt: skip
@@ -168,6 +174,7 @@ def test_disagreement_the_house_s_consent_and_the_report(
     page.wait_for_selector("#none-words:visible")
     assert not page.is_visible("#allow")
     page.context.close()
+    stored(folder, answers=5 + len(truth))  # five are the first person's
     report = folder / "report"
     words = [str(folder / "table.toml"), "--log", str(folder / "table.sqlite")]
     assert main(["accept", "report", *words, "--out", str(report)]) == NOT_PROVEN

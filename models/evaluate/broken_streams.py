@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models.evaluate.streams import Film, without_hands
 from vision.sight.detection.mouth import LABELS
-from vision.sight.following.places import BOXES, EDGES, SYMBOLS, PlaceLook
+from vision.sight.following.places import BOXES, EDGES, SYMBOLS, SlotObservation
 
 # Shares (0 to 1) and lengths (ms) of each kind, and how many a film of those that are counted.
 SHARE_UNSEEN, SHARE_HALF_SECONDS, SHARE_UNDER_HAND = 0.05, 0.1, 0.25
@@ -30,7 +30,7 @@ HIDDEN = int(np.arange(BOXES * 2 * EDGES * 2).reshape(BOXES, 2, EDGES, 2)[0, 1, 
 
 
 class Failing:
-    """A film's stream as it came; the kinds below change the mouth's values or the slots' looks."""
+    """A film's stream as it came; the kinds below change what mouth or slots show."""
 
     def __init__(self, film: Film) -> None:
         self.film = film
@@ -41,9 +41,9 @@ class Failing:
         """Return the values of the mouth, N x 11."""
         return self.film.stream.mouth
 
-    def slots(self, looks: Sequence[PlaceLook], at: int) -> Sequence[PlaceLook]:  # noqa: ARG002
+    def slots(self, observed: Sequence[SlotObservation], at: int) -> Sequence[SlotObservation]:  # noqa: ARG002
         """Return what the slots show at a time, ms."""
-        return looks
+        return observed
 
     def rest(self) -> NDArray[np.float32]:
         """Return the mouth's values where nothing is out (11): the median of the film."""
@@ -99,13 +99,13 @@ class _HalfSeconds(Failing):
 
     symbol = BARE
 
-    def slots(self, looks: Sequence[PlaceLook], at: int) -> Sequence[PlaceLook]:
-        """Return the looks, some of them replaced."""
+    def slots(self, observed: Sequence[SlotObservation], at: int) -> Sequence[SlotObservation]:
+        """Return the observations, some of them replaced."""
         rng = np.random.default_rng([zlib.crc32(self.film.stream.name.encode()), at // HALF_SECOND])
-        fails = rng.random(len(looks)) < SHARE_HALF_SECONDS
+        fails = rng.random(len(observed)) < SHARE_HALF_SECONDS
         return [
-            replace(look, symbol=self.symbol, box=None) if failed else look
-            for look, failed in zip(looks, fails, strict=True)
+            replace(seen, symbol=self.symbol, box=None) if failed else seen
+            for seen, failed in zip(observed, fails, strict=True)
         ]
 
 
@@ -130,12 +130,12 @@ class UnderHand(Failing):
             if card.slot is not None and self.rng.random() < SHARE_UNDER_HAND
         ]
 
-    def slots(self, looks: Sequence[PlaceLook], at: int) -> Sequence[PlaceLook]:
-        """Return the looks, those slots hidden."""
+    def slots(self, observed: Sequence[SlotObservation], at: int) -> Sequence[SlotObservation]:
+        """Return the observations, those slots hidden."""
         now = {slot for slot, since in self._hidden if since <= at < since + UNDER_HAND_MS}
         return [
-            replace(look, symbol=HIDDEN, box=None) if place in now else look
-            for place, look in enumerate(looks)
+            replace(seen, symbol=HIDDEN, box=None) if place in now else seen
+            for place, seen in enumerate(observed)
         ]
 
 
@@ -162,17 +162,19 @@ class NoEdge(Failing):
 class NoSlots(Failing):
     """All slots are hidden all the time."""
 
-    def slots(self, looks: Sequence[PlaceLook], at: int) -> Sequence[PlaceLook]:  # noqa: ARG002
-        """Return the looks, all hidden."""
-        return [replace(look, symbol=HIDDEN, box=None) for look in looks]
+    def slots(self, observed: Sequence[SlotObservation], at: int) -> Sequence[SlotObservation]:  # noqa: ARG002
+        """Return the observations, all hidden."""
+        return [replace(seen, symbol=HIDDEN, box=None) for seen in observed]
 
 
 class NoBoxes(Failing):
     """No card is detected in a slot: its patch alone says what is there."""
 
-    def slots(self, looks: Sequence[PlaceLook], at: int) -> Sequence[PlaceLook]:  # noqa: ARG002
-        """Return the looks with the symbols of no box."""
-        return [replace(look, symbol=look.symbol % (SYMBOLS // BOXES), box=None) for look in looks]
+    def slots(self, observed: Sequence[SlotObservation], at: int) -> Sequence[SlotObservation]:  # noqa: ARG002
+        """Return the observations with the symbols of no box."""
+        return [
+            replace(seen, symbol=seen.symbol % (SYMBOLS // BOXES), box=None) for seen in observed
+        ]
 
 
 class NoHands(Failing):

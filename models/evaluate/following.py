@@ -28,7 +28,7 @@ from vision.sight.following.cards import HAND_OF, SHOE
 from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, SlotEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
-from vision.sight.following.hypotheses import BEAM, Decoder, TableLook
+from vision.sight.following.hypotheses import BEAM, Decoder, TableObservation
 from vision.sight.following.places import ElsewhereWatch
 from vision.sight.following.procedure import (
     ELSEWHERE,
@@ -141,7 +141,7 @@ def decode(
         if glance is not None:
             aside = outside.take(len(elsewhere.look(glance.boxes, at)), at)
             places = slots.take(failing.slots(glance.places, at), at)
-            shown = TableLook.of(places, slots.holds, reads[index[at]], aside)
+            shown = TableObservation.of(places, slots.holds, reads[index[at]], aside)
         likely = lip.take(values, at)
         if not decoder.step(at, likely, shown, hands=lip.hands, still_at=still_at):
             continue

@@ -30,8 +30,8 @@ from vision.sight.following.places import (
     COVERED,
     EDGES,
     FaceCheck,
-    PlaceLook,
-    PlaceWatch,
+    SlotObservation,
+    SlotWatch,
     TableBoxes,
 )
 from vision.sight.geometry.plane import Frame, Points, TableView
@@ -50,7 +50,7 @@ class Glance:
     """What one look found: boxes, slots, and of each face (by its box) outline and reading."""
 
     boxes: tuple[Detection, ...]
-    places: tuple[PlaceLook, ...]
+    places: tuple[SlotObservation, ...]
     faces: tuple[tuple[Points, Observation], ...]
 
 
@@ -145,7 +145,7 @@ class _Eye:
         self._models, self._every_ms = models, 1000 / config.models.looks_per_s
         self._gate, self._mouth = MotionGate(), MouthSight(view, models.mouth)
         self._part = WatchedPart(self._gate, mouth_outline(view), size)
-        self._boxes, self._places = TableBoxes(models.detector, view, size), PlaceWatch(view)
+        self._boxes, self._places = TableBoxes(models.detector, view, size), SlotWatch(view)
         self._check = FaceCheck(models.classifier, view)
         self._due_at = 0.0
         self.frames: list[int] = []
@@ -243,7 +243,7 @@ def _parts(look: Observation) -> list[float]:
 def _glance(row: Json) -> Glance:
     boxes = tuple(Detection(_quad(quad), KINDS[kind], score) for kind, score, quad in row["boxes"])
     places = tuple(
-        PlaceLook(symbol, None if box < 0 else boxes[box], covered, bool(symbol % 2))
+        SlotObservation(symbol, None if box < 0 else boxes[box], covered, bool(symbol % 2))
         for symbol, covered, box in row["places"]
     )
     faces = tuple(
@@ -310,7 +310,7 @@ def without_hands(stream: Stream) -> Stream:
     return replace(stream, glances=glances)
 
 
-def _bare(look: PlaceLook) -> PlaceLook:
+def _bare(look: SlotObservation) -> SlotObservation:
     """Return what a slot shows if the hand over it is not seen."""
     hidden = 2 * EDGES if look.covered > COVERED else 0
     return replace(look, symbol=look.symbol - hidden, covered=0.0)

@@ -48,7 +48,7 @@ from vision.inference.load import ModelSet, open_models
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight
 from vision.sight.following.follower import Follower, Sight
-from vision.sight.following.places import LEAST_SCORE, PlaceWatch
+from vision.sight.following.places import LEAST_SCORE, SlotWatch
 from vision.sight.geometry.plane import (
     Frame,
     Image,
@@ -214,7 +214,7 @@ class Ours:
         faces = FaceReader(film.view, models, Limits(1e-5, 50), decks=8)
         rules = Rules(dealing=film.dealing)
         self._follower = Follower(film.view, models.symbols, faces, rules, allege_odds=50)
-        self._mouth, self._places = MouthSight(film.view, models.mouth), PlaceWatch(film.view)
+        self._mouth, self._places = MouthSight(film.view, models.mouth), SlotWatch(film.view)
         self._detector = models.detector
 
     def __call__(self, frame: Frame, _: Sequence[Detection]) -> dict[str, Boxes]:

@@ -39,7 +39,7 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_REPORTED, BURN_SEEN, Follower, Sight
-from vision.sight.following.places import FaceCheck, PlaceWatch, TableBoxes, slot_corners, watched
+from vision.sight.following.places import FaceCheck, SlotWatch, TableBoxes, slot_corners, watched
 from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -120,7 +120,7 @@ class SightPipeline:
         self._boxes = TableBoxes(models.detector, view, self._size)
         self._looked_at = -SAME_MS  # when all of it was looked at
         self._mouth_values = np.zeros(0, np.float32)
-        self._places = PlaceWatch(view)
+        self._places = SlotWatch(view)
         self._face_check = FaceCheck(models.classifier, view)
         limits = Limits(config.reader.error_bound, config.reader.allege_odds)
         faces = FaceReader(view, models, limits, decks=rules.decks)

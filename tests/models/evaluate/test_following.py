@@ -27,7 +27,7 @@ from vision.config.table import TableConfig
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, PLACE_MS, SymbolTable
-from vision.sight.following.places import SYMBOLS, PlaceWatch
+from vision.sight.following.places import SYMBOLS, SlotWatch
 
 FRAME_MS = 50
 CARDS = (("4c", "PUNTO_1"), ("2d", "BANCO_1"), ("4h", "PUNTO_2"), ("Ks", "BANCO_2"))
@@ -77,7 +77,7 @@ def film(tmp_path: Path) -> Film:
     mouth = np.tile(
         np.array([6, 0, 0, 0, 3, 0, -6, 3, -3, -6, np.nan], np.float32), (len(times), 1)
     )
-    glances, watch, picture = [], PlaceWatch(view), np.full((400, 900, 3), 80, np.uint8)
+    glances, watch, picture = [], SlotWatch(view), np.full((400, 900, 3), 80, np.uint8)
     for index, at in enumerate(times):
         here = []
         for card in truth.cards:
@@ -94,7 +94,7 @@ def film(tmp_path: Path) -> Film:
 
 def _seen(stream: Stream, sees: Callable[[int, Detection], bool]) -> Stream:
     """Return a stream in which only some boxes are found, by time (ms) and box."""
-    watch, picture = PlaceWatch(stream.view), np.full((400, 900, 3), 80, np.uint8)
+    watch, picture = SlotWatch(stream.view), np.full((400, 900, 3), 80, np.uint8)
     glances = []
     for at, glance in zip(stream.looks, stream.glances, strict=True):
         boxes = tuple(box for box in glance.boxes if sees(at, box))

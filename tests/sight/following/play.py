@@ -8,7 +8,7 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import Values
-from vision.sight.following.hypotheses import Decoder, Lip, TableLook
+from vision.sight.following.hypotheses import Decoder, Lip, TableObservation
 from vision.sight.following.procedure import Procedure
 
 FRAME_MS = 50
@@ -50,7 +50,7 @@ class Play:
             self.decoder.step(self.at, lip, self._shown(), hands=hands, still_at=still_at)
             self.over += self.accounts.take(self.at, looked=True)
 
-    def _shown(self) -> TableLook:
+    def _shown(self) -> TableObservation:
         slots: Values = np.full((3, len(Slot)), -SURE)
         for slot in range(len(Slot)):
             state = self.lying.get(slot, (0, 0))[0]
@@ -59,7 +59,7 @@ class Play:
                 slots[:, slot] = 0.0
         reads = {slot: points for slot, (side, points) in self.lying.items() if side == 2}
         holds = (slots[1:].max(axis=0) > slots[0]).tolist()
-        return TableLook.of(
+        return TableObservation.of(
             slots, holds, reads, (10.0 if self.aside else 0.5, 10.0 if self.more_aside else 0.5)
         )
 

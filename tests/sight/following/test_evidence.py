@@ -16,7 +16,7 @@ from vision.sight.following.evidence import (
     SymbolTable,
 )
 from vision.sight.following.hypotheses import Lip
-from vision.sight.following.places import SYMBOLS, PlaceLook
+from vision.sight.following.places import SYMBOLS, SlotObservation
 
 REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]
 
@@ -50,8 +50,8 @@ def _table() -> SymbolTable:
     return SymbolTable.of(_fitted())
 
 
-def _looks(symbol: int) -> list[PlaceLook]:
-    return [PlaceLook(symbol, None, 0.0, moves=False)] * 6
+def _same_in_all(symbol: int) -> list[SlotObservation]:
+    return [SlotObservation(symbol, None, 0.0, moves=False)] * 6
 
 
 def test_mouth_at_rest_and_with_a_card_out_are_told_apart() -> None:
@@ -69,7 +69,7 @@ def test_hand_at_the_mouth_is_told(said: float, low: float, high: float) -> None
     assert low <= lip.hands[0] <= high
 
 
-def test_cut_card_is_told_by_its_looks() -> None:
+def test_cut_card_is_recognised_by_what_the_mouth_shows() -> None:
     """A card wholly out that looks like the cut card is it."""
     lip = LipEvidence(_table())
     lip.take(REST, 0)
@@ -203,17 +203,19 @@ def test_cut_card_that_was_not_seen_to_wait_is_told_by_the_next_card() -> None:
 def test_run_of_one_symbol_counts_ever_less() -> None:
     """Ten looks that show the same say less than twice what the first two say."""
     slots = SlotEvidence(_table())
-    said = [float(np.ptp(slots.take(_looks(1), at), axis=0)[0]) for at in range(0, 1000, 100)]
-    assert said == sorted(said, reverse=True)
-    assert sum(said) < 4 * said[0]
+    weights = [
+        float(np.ptp(slots.take(_same_in_all(1), at), axis=0)[0]) for at in range(0, 1000, 100)
+    ]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) < 4 * weights[0]
 
 
 @pytest.mark.parametrize(("covered", "seen"), [(0.0, True), (0.2, False)])
 def test_card_under_a_hand_was_not_seen_to_lie(covered: float, *, seen: bool) -> None:
     """What a hand holds over a slot on its way to another has not come to lie there."""
-    slots, look = SlotEvidence(_table()), PlaceLook(1, None, covered, moves=False)
+    slots, seen_there = SlotEvidence(_table()), SlotObservation(1, None, covered, moves=False)
     for at in range(0, 1000, 100):
-        slots.take([look] * 6, at)
+        slots.take([seen_there] * 6, at)
     assert slots.holds == [seen] * 6
 
 

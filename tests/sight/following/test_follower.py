@@ -31,7 +31,7 @@ from vision.sight.following.cards import BACK, CARDS, GONE, HAND
 from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.follower import Follower, Resumed, Sight
 from vision.sight.following.hypotheses import Hypothesis
-from vision.sight.following.places import LEAST_SCORE, PlaceWatch
+from vision.sight.following.places import LEAST_SCORE, SlotWatch
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.faces import FaceReader, Limits
 
@@ -59,7 +59,7 @@ class Desk:
         faces = FaceReader(self.stage.view, models, Limits(1e-5, 50), decks=8)
         rules = Rules(dealing=MODES[self.dealing], burn=BurnRule(self.burn))
         self.follower = Follower(self.stage.view, models.symbols, faces, rules, allege_odds=50)
-        self.places = PlaceWatch(self.stage.view)
+        self.places = SlotWatch(self.stage.view)
 
     def play(self, script: Iterator[None], *, blind: bool = False) -> None:
         """Play a script to its end; `blind`: nothing is seen meanwhile."""

@@ -12,7 +12,7 @@ from vision.sight.following.places import (
     SYMBOLS,
     ElsewhereWatch,
     FlashWatch,
-    PlaceWatch,
+    SlotWatch,
     TableBoxes,
 )
 from vision.sight.geometry.plane import Homography, Image, Points, TableView
@@ -51,7 +51,7 @@ def symbol_name(symbol: int) -> str:
 
 def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:
     """A face in one slot is seen there and nowhere else."""
-    watch = PlaceWatch(view)
+    watch = SlotWatch(view)
     watch.look([], _picture(), 0)
     looks = watch.look([_box(view, Slot.BANCO_1, Kind.FACE)], _picture(), 100)
     names = [symbol_name(look.symbol) for look in looks]
@@ -60,7 +60,7 @@ def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:
 
 def test_hand_over_a_slot_hides_it(view: TableView) -> None:
     """A hand's box over a slot is part of the symbol, a weak one is not."""
-    watch = PlaceWatch(view)
+    watch = SlotWatch(view)
     looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND)], _picture(), 0)
     assert symbol_name(looks[Slot.PUNTO_2].symbol) == "nothing, unlike 0, hand"
     looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND, 0.1)], _picture(), 100)
@@ -69,7 +69,7 @@ def test_hand_over_a_slot_hides_it(view: TableView) -> None:
 
 def test_what_is_unlike_the_empty_slot_is_seen_without_a_box(view: TableView) -> None:
     """A changed patch is unlike and moves, until the changed light is learnt."""
-    watch = PlaceWatch(view)
+    watch = SlotWatch(view)
     for at in range(0, 1000, 100):
         watch.look([], _picture(), at)
     first = watch.look([], _picture(120), 1000)[0]

@@ -15,7 +15,7 @@ from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard, Slot
 from vision.game.tableau import DEAL_ORDER
 from vision.sight.detection.classifier import FACES, Observation
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.places import PlaceLook
+from vision.sight.following.places import SlotObservation
 from vision.sight.geometry.plane import Image, Points, Pose, TableView
 from vision.sight.quality.table_fit import HANDS, MIRROR, MOUTH, UNREAD, Drift, TableFit
 
@@ -85,7 +85,7 @@ def coup(
 def show(fit: TableFit, at: int, slots: Sequence[Slot], size: float = 1.0) -> None:
     """Show cards at rest in the middle of those slots, and nothing in the others."""
     boxes = {slot: in_slot(slot, Drift(size, 1.0, 0.0, 0.0, 0.0)) for slot in slots}
-    shown = [PlaceLook(0, boxes.get(slot), 0.0, moves=False) for slot in Slot]
+    shown = [SlotObservation(0, boxes.get(slot), 0.0, moves=False) for slot in Slot]
     fit.look(at, IMAGE, shown, [*boxes.values()])
 
 
@@ -289,8 +289,8 @@ def lay(fit: TableFit, drift: Drift, coups: int = 2, *, begin: int = 0) -> None:
         box = in_slot(slot, drift)
         boxes += [box] if slot < Slot.PUNTO_3 else []
         there = box if boxes[-1] is box and np.hypot(x - middle[0], y - middle[1]) < 45 else None
-        shown.append(PlaceLook(0, there, 0.0, moves=False))
-    bare = [PlaceLook(0, None, 0.0, moves=False)] * len(Slot)
+        shown.append(SlotObservation(0, there, 0.0, moves=False))
+    bare = [SlotObservation(0, None, 0.0, moves=False)] * len(Slot)
     for index in range(coups * 20):
         lies_there = index % 20 < 15
         fit.look(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vision.game.events import Slot
 from vision.sight.detection.mouth import LEAST_CARDS
-from vision.sight.following.places import COVERED, SYMBOLS, PlaceLook
+from vision.sight.following.places import COVERED, SYMBOLS, SlotObservation
 
 Values = NDArray[np.float64]
 
@@ -251,11 +251,11 @@ class SlotEvidence:
         """Whether each slot was seen to hold a card."""
         return [bool(held > SEEN) for held in self._held]
 
-    def take(self, observations: Sequence[PlaceLook], at: int) -> Values:
+    def take(self, observations: Sequence[SlotObservation], at: int) -> Values:
         """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
-        symbols = [look.symbol for look in observations]
+        symbols = [one.symbol for one in observations]
         found: Values = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
-        most = [np.inf if look.covered <= COVERED else 0.0 for look in observations]
+        most = [np.inf if one.covered <= COVERED else 0.0 for one in observations]
         shown = np.minimum(most, found[1:].max(axis=0) - found[0])
         self._held = np.maximum(0, self._held + shown)
         return found

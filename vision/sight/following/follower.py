@@ -51,13 +51,13 @@ from vision.sight.following.evidence import (
     SymbolTable,
     Values,
 )
-from vision.sight.following.hypotheses import Decoder, Lip, TableLook
+from vision.sight.following.hypotheses import Decoder, Lip, TableObservation
 from vision.sight.following.places import (
     COVERED,
     STRONG,
     ElsewhereWatch,
     FlashWatch,
-    PlaceLook,
+    SlotObservation,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
 from vision.sight.geometry.plane import Image, Points, TableView
@@ -105,7 +105,7 @@ class Sight:
 
     image: Image
     boxes: Sequence[Detection]
-    places: tuple[PlaceLook, ...]
+    places: tuple[SlotObservation, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +137,7 @@ class Follower:
         self._elsewhere = ElsewhereWatch(view)
         self._flash = FlashWatch(view)
         self._aside = AsideEvidence()
-        self._shown: tuple[PlaceLook, ...] = ()
+        self._shown: tuple[SlotObservation, ...] = ()
         self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
         self._free_at = 0  # when none was likely last, ms
@@ -241,7 +241,7 @@ class Follower:
                 self.accounts.next = account.first + len(account.cards)
         return events
 
-    def _look(self, at: int, sight: Sight) -> TableLook:
+    def _look(self, at: int, sight: Sight) -> TableObservation:
         places = self._shown = sight.places
         outside = self._elsewhere.look(sight.boxes, at)
         self._note_flashed(at, sight)
@@ -259,9 +259,9 @@ class Follower:
         self._note_early(at, values)
         self._note_begun(at, places)
         aside = self._aside.take(len(outside), at)
-        return TableLook.of(values, self._slots.holds, reads, aside)
+        return TableObservation.of(values, self._slots.holds, reads, aside)
 
-    def _note_begun(self, at: int, places: Sequence[PlaceLook]) -> None:
+    def _note_begun(self, at: int, places: Sequence[SlotObservation]) -> None:
         """Take cards that lie there from the first look on for a coup that began before it."""
         if self._first is None:
             return
@@ -300,7 +300,7 @@ class Follower:
         return account
 
     def _lying(
-        self, places: Sequence[PlaceLook], outside: Sequence[Detection]
+        self, places: Sequence[SlotObservation], outside: Sequence[Detection]
     ) -> dict[Where, Detection]:
         """Return the cards that lie in clear sight and are believed to be cards of the coup."""
         if not self.accounts.open:

@@ -291,7 +291,7 @@ class Decoder:
         self,
         at: int,
         lip: Values,
-        shown: TableLook | None = None,
+        shown: TableObservation | None = None,
         *,
         hands: tuple[float, float] = (1.0, 1.0),
         still_at: int = 0,
@@ -350,7 +350,7 @@ class Decoder:
                 moved[key] = get(key, 0.0) + share
         return moved
 
-    def _weigh(self, parts: Parts, lip: Values, shown: TableLook | None) -> Parts:
+    def _weigh(self, parts: Parts, lip: Values, shown: TableObservation | None) -> Parts:
         lips = np.exp(lip - lip.max()).tolist()
         if shown is not None and shown.reading != self._reading:
             self._reading, self._read = shown.reading, {}
@@ -366,7 +366,7 @@ class Decoder:
         return weighed
 
     def _seen(
-        self, state: State, lips: list[float], shown: TableLook | None
+        self, state: State, lips: list[float], shown: TableObservation | None
     ) -> tuple[float, State]:
         """Return how likely what is seen is in a state, and the state with what was seen in it."""
         p = float(lips[state.lip])
@@ -384,7 +384,7 @@ class Decoder:
             read = self._read[state] = self._taken(state, shown)
         return p * read[0], read[1]
 
-    def _taken(self, state: State, shown: TableLook) -> tuple[float, State]:
+    def _taken(self, state: State, shown: TableObservation) -> tuple[float, State]:
         """Return the state with what is read taken into it, and how much less likely it is then."""
         seen = shown.into(state.cards)
         if seen == state.cards:
@@ -420,7 +420,7 @@ def is_lawful(hypothesis: Hypothesis) -> bool:
     return not hypothesis.state.codes and (hypothesis.before is None or not hypothesis.before.codes)
 
 
-class TableLook(NamedTuple):
+class TableObservation(NamedTuple):
     """What a look at the slots shows: how likely a back and a face are against an empty slot.
 
     `ratios` is 2 x 6; `holds` says which slots were seen to hold a card; `reads` has the points of
@@ -436,7 +436,7 @@ class TableLook(NamedTuple):
     @classmethod
     def of(
         cls, slots: Values, holds: list[bool], reads: Reads, aside: tuple[float, float]
-    ) -> TableLook:
+    ) -> TableObservation:
         """Return what log-likelihoods (3 x 6) of empty, back and face show."""
         return cls(np.exp(slots[1:] - slots[0]).tolist(), holds, reads, aside)
 

@@ -81,7 +81,7 @@ SYMBOLS = BOXES * 2 * EDGES * 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlaceLook:
+class SlotObservation:
     """What one slot shows.
 
     `symbol` is 0 to SYMBOLS - 1; `box` the surest card box there, `None` without one; `covered` the
@@ -167,7 +167,7 @@ def _middle(view: TableView, box: Detection) -> NDArray[np.float32]:
     return np.asarray(view.homography.to_mm(box.quad).mean(axis=0), np.float32)
 
 
-class PlaceWatch:
+class SlotWatch:
     """Gives the symbols of the six slots from boxes and patches, look by look."""
 
     def __init__(self, view: TableView) -> None:
@@ -181,7 +181,9 @@ class PlaceWatch:
         self._odd_since: list[int | None] = [None] * len(Slot)
         self._past: deque[tuple[int, Patches]] = deque()
 
-    def look(self, boxes: Sequence[Detection], image: Image, at: int) -> tuple[PlaceLook, ...]:
+    def look(
+        self, boxes: Sequence[Detection], image: Image, at: int
+    ) -> tuple[SlotObservation, ...]:
         """Return what the slots show at a time (ms); boxes of cards and hands in pixels."""
         patches = np.stack([cut(image) for cut in self._cutters])
         now = patches.astype(np.float32) / np.float32(255)
@@ -212,7 +214,7 @@ class PlaceWatch:
             kind = 0 if box is None else 1 + 2 * (box.kind is Kind.FACE) + (box.score >= STRONG)
             bins = sum(unlike >= edge for edge in UNLIKE)
             symbol = ((kind * 2 + (covered[place] > COVERED)) * EDGES + bins) * 2 + moves
-            observations.append(PlaceLook(symbol, box, covered[place], moves))
+            observations.append(SlotObservation(symbol, box, covered[place], moves))
         return tuple(observations)
 
     def _boxes_of(self, boxes: Sequence[Detection]) -> list[Detection | None]:

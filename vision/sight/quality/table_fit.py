@@ -32,7 +32,7 @@ from vision.sight.following.places import (
     COVERED,
     STRONG,
     SURE,
-    PlaceLook,
+    SlotObservation,
     is_outside,
 )
 from vision.sight.geometry.plane import Homography, Image, Points, TableView, overlap
@@ -181,7 +181,7 @@ class TableFit:
     # --- what pictures show ----------------------------------------------------------------------
 
     def look(
-        self, at: int, image: Image, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
+        self, at: int, image: Image, shown: Sequence[SlotObservation], boxes: Sequence[Detection]
     ) -> None:
         """Take what the slots show and all boxes (px) of a picture, at a time in ms."""
         self._take_order(shown)
@@ -216,7 +216,7 @@ class TableFit:
         self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
         self._outside = min(max(self._outside, 0), 2 * OUTSIDE_PICTURES)
 
-    def _take_order(self, shown: Sequence[PlaceLook]) -> None:
+    def _take_order(self, shown: Sequence[SlotObservation]) -> None:
         """Take in which slots cards lie at rest in clear sight, and which were there first."""
         lie = {
             slot
@@ -241,7 +241,7 @@ class TableFit:
         return self._first[:2] == self._otherwise
 
     def _lying(
-        self, shown: Sequence[PlaceLook], boxes: Sequence[Detection]
+        self, shown: Sequence[SlotObservation], boxes: Sequence[Detection]
     ) -> dict[Slot, Detection]:
         """Return the surest card that lies in clear sight, at rest, in each slot or beside it."""
         found: dict[Slot, Detection] = {}

@@ -133,6 +133,74 @@ class Viewer(Protocol):
         """Take a picture, and what sight made of it or of the last one it looked at."""
 
 
+class MachineChecks:
+    """Looks after the machine once a second: its clock, disk, link, speed, what is to be kept.
+
+    `health` are the figures published last, at `health_at_s` by the monotonic clock.
+    """
+
+    def __init__(
+        self,
+        config: TableConfig,
+        journal: Journal,
+        recorder: EvidenceRecorder,
+        metrics: Metrics,
+    ) -> None:
+        """Look after the machine of a run that these are the parts of."""
+        self._journal, self._recorder, self._metrics = journal, recorder, metrics
+        # A recording has its own time, and no reports on the clock.
+        self._clock = ClockWatch(CLOCK) if is_live(config.camera.source) else None
+        self._overload = OverloadWatch(config.models.looks_per_s)
+        self._loads: list[PictureLoad] = []
+        self._due_s = 0.0
+        self._greys, self._colours_due = GreyPictures(), 0
+        self.health: dict[str, object] = {}
+        self.health_at_s = time.monotonic()
+
+    def note(self, seen: SeenShot) -> None:
+        """Count a picture, or that none came."""
+        shot = seen.shot
+        self._metrics.damaged += shot.damaged
+        if isinstance(shot, Outage):
+            self._overload.pause()
+            self._loads.clear()
+            return
+        self._metrics.frames += 1
+        self._metrics.skipped += shot.skipped
+        self._metrics.age.append(seen.age_s)
+        self._loads.append(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
+
+    def are_due(self, now_s: float) -> bool:
+        """Whether it is time for them, by the monotonic clock."""
+        if now_s < self._due_s:
+            return False
+        self._due_s = now_s + TICK_S
+        return True
+
+    def reports(self, shot: Shot | Outage, at: int, *, quiet: bool) -> list[Input]:
+        """Return what is to be reported at `at` (Unix ms); `quiet`: the table waits for nothing."""
+        notify("WATCHDOG=1")
+        if isinstance(shot, Shot) and shot.frame.at >= self._colours_due:
+            self._colours_due = shot.frame.at + COLOURS_EVERY_MS
+            self._greys.note(shot.frame.image, "the picture of this table")
+        loads, self._loads = self._loads, []
+        return [
+            *(self._clock.reports(at, quiet=quiet) if self._clock else ()),
+            *self._journal.reports(at),
+            *self._recorder.reports(at),
+            *self._overload.reports(at, loads),
+        ]
+
+    def publish(self, run_at: int) -> None:
+        """Publish the figures; delete what is to go at that time of the run, Unix ms."""
+        at = now_ms()
+        figures = {**self._metrics.health(), **self._journal.figures(at)}
+        self.health = {**figures, "overload": self._overload.condition.reason}
+        self.health_at_s = time.monotonic()
+        self._journal.link.publish_health(at, self.health)
+        self._journal.tidy(run_at)
+
+
 class TableReader:
     """The reader of a table, for one run."""
 
@@ -163,36 +231,31 @@ class TableReader:
         self._journal = self._open_journal(config, destinations)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
-        self._live = is_live(config.camera.source)
         self._supervisor = SightSupervisor(
-            self._pipeline, models.self_test, config.watch, live=self._live
+            self._pipeline, models.self_test, config.watch, live=is_live(config.camera.source)
         )
         self.metrics = Metrics(lambda: self._supervisor.counts)
         # A recording read fast runs ahead of the clock, and a clock may have been set back.
         CLOCK.not_before(self._journal.table.clock)
         self._at = now_ms()
-        self._clock = ClockWatch(CLOCK)
-        try:
-            shots = self._open_source(speed)
-        except ShoeReaderError:
-            self._journal.close()
-            raise
+        self.checks = MachineChecks(config, self._journal, self._recorder, self.metrics)
         self._sight = SightLoop(
-            shots,
+            self._open_shots(speed),
             self._supervisor.take,
             lambda: self._pipeline.view,
             threaded=speed > 0 and self.works_ahead,
         )
-        self._overload = OverloadWatch(config.models.looks_per_s)
-        self._taken: list[PictureLoad] = []
-        self._tick_due_s = 0.0
         self._waits_until: int | None = None
-        self._greys, self._colours_due = GreyPictures(), 0
-        self.health: dict[str, object] = {}
-        self.health_at_s = time.monotonic()
 
     def _open_journal(self, config: TableConfig, destinations: Destinations) -> Journal:
         return Journal(config, destinations, self._recorder)
+
+    def _open_shots(self, speed: float) -> Iterator[Shot | Outage]:
+        try:
+            return self._open_source(speed)
+        except ShoeReaderError:
+            self._journal.close()
+            raise
 
     def _open_source(self, speed: float) -> Iterator[Shot | Outage]:
         return open_source(self.config.camera, speed=speed, start_ms=self._at)
@@ -259,49 +322,15 @@ class TableReader:
             self.metrics.frame.append(seen.took_s + ended_s - began_s)
             if seen.events:
                 self.metrics.event.append(ended_s - shot.taken_s)
-        if ended_s >= self._tick_due_s:
-            self._tick_due_s = ended_s + TICK_S
-            self._tick(shot)
-
-    def _tick(self, shot: Shot | Outage) -> None:
-        """Look after the machine: its clock, disk, link and speed, and what is to be kept."""
-        notify("WATCHDOG=1")
-        if isinstance(shot, Shot) and shot.frame.at >= self._colours_due:
-            self._colours_due = shot.frame.at + COLOURS_EVERY_MS
-            self._greys.note(shot.frame.image, "the picture of this table")
-        taken, self._taken = self._taken, []
-        quiet = self._waits_until is None
-        self._advance(
-            [
-                # A recording has its own time, and no reports on the clock.
-                *(self._clock.reports(self._at, quiet=quiet) if self._live else ()),
-                *self._journal.reports(self._at),
-                *self._recorder.reports(self._at),
-                *self._overload.reports(self._at, taken),
-            ]
-        )
-        at = now_ms()
-        figures = {**self.metrics.health(), **self._journal.figures(at)}
-        self.health = {**figures, "overload": self._overload.condition.reason}
-        self.health_at_s = time.monotonic()
-        self._journal.link.publish_health(at, self.health)
-        self._journal.tidy(self._at)
+        if self.checks.are_due(ended_s):
+            self._advance(self.checks.reports(shot, self._at, quiet=self._waits_until is None))
+            self.checks.publish(self._at)
 
     def _note(self, seen: SeenShot) -> None:
         """Set the time of the run, and count."""
         shot = seen.shot
-        if isinstance(shot, Outage):
-            self._at = max(self._at, shot.at)
-            self.metrics.damaged += shot.damaged
-            self._overload.pause()
-            self._taken.clear()
-            return
-        self._at = shot.frame.at
-        self.metrics.frames += 1
-        self.metrics.skipped += shot.skipped
-        self.metrics.damaged += shot.damaged
-        self.metrics.age.append(seen.age_s)
-        self._taken.append(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
+        self._at = max(self._at, shot.at) if isinstance(shot, Outage) else shot.frame.at
+        self.checks.note(seen)
 
     def _advance(self, events: Sequence[Input]) -> None:
         if not events:

@@ -73,7 +73,7 @@ def _watch(app: TableReader) -> None:
     config = app.config
     labels = {"site": config.site, "table": config.table}
     try:
-        with serve_figures(app, config.metrics.host, config.metrics.port, labels):
+        with serve_figures(app.checks, config.metrics.host, config.metrics.port, labels):
             app.run()
     finally:
         say(app.metrics.summary())

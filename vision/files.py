@@ -125,7 +125,7 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
 def picture_files(folder: Path) -> list[Path]:
     """Return the pictures of a folder in the order of their names; ConfigurationError without any.
 
-    Numbers in names count as numbers; where names have none, the order is a guess, and said.
+    Numbers in names count as numbers; where names have none, the order is a guess, and called one.
     """
     names = in_order(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
     others = [p.name for p in folder.iterdir() if p.suffix.lower() in OTHER_PICTURES]

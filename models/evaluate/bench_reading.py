@@ -42,7 +42,7 @@ PARTS: tuple[tuple[str, type, str], ...] = (
     ("view", ViewCheck, "look"),
     ("view", CameraPosition, "look"),
     ("mouth", MouthSight, "values"),
-    ("detector", Detector, "glance"),
+    ("detector", Detector, "cards_and_hands"),
     ("corners", CornerFinder, "__call__"),
     ("classifier", Classifier, "__call__"),
     ("follower", Follower, "see"),

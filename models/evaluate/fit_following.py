@@ -66,7 +66,7 @@ def states(truth: FilmTruth, looks: Sequence[int]) -> NDArray[np.intp]:
 
 def symbols(stream: Stream) -> NDArray[np.intp]:
     """Return the symbol of each slot at each look, N x 6."""
-    rows = [[look.symbol for look in glance.places] for glance in stream.glances]
+    rows = [[look.symbol for look in sighting.places] for sighting in stream.sightings]
     return np.array(rows, np.intp)
 
 

@@ -21,7 +21,7 @@ from models.evaluate.coups import Tally as CoupTally
 from models.evaluate.coups import compare as compare_ours
 from models.evaluate.coups import summary
 from models.evaluate.dealing_films import Json, Tally, compare
-from models.evaluate.streams import Film, Glance, Stream, films_of
+from models.evaluate.streams import Film, Sighting, Stream, films_of
 from vision.app.pipeline import rules_of
 from vision.config.profiles import load_profile, profile_text
 from vision.game.events import Event, ShoeStarted, TimePassed
@@ -42,7 +42,7 @@ class _Outlines(Detector):
     """Gives outlines and looks as they were kept of the look that is on, `now`."""
 
     def __init__(self) -> None:
-        self.now: Glance | None = None
+        self.now: Sighting | None = None
 
     def outlined(self, image: Image, found: Sequence[Detection]) -> list[Detection]:  # noqa: ARG002
         """Return the detections with the corners that were found."""
@@ -88,14 +88,14 @@ class Replay:
         """Follow the stream to its end; yield the time of each picture taken, ms."""
         self._advance(ShoeStarted(NOON, "s1"))
         moving = dict(zip(self.stream.frames, self.stream.moving, strict=True))
-        for at, mouth, still_at, glance, due in self.stream.moments():
-            looks = glance is not None and (moving[at] or self.follower.waiting)
+        for at, mouth, still_at, sighting, due in self.stream.moments():
+            looks = sighting is not None and (moving[at] or self.follower.waiting)
             if not looks and not due:
                 continue
-            self._kept.now = glance
+            self._kept.now = sighting
             sight = None
-            if glance is not None and looks:
-                sight = Sight(self._image, glance.boxes, glance.places)
+            if sighting is not None and looks:
+                sight = Sight(self._image, sighting.boxes, sighting.places)
             for event in self.follower.see(NOON + at, mouth, sight, still_at=NOON + still_at):
                 self._advance(event)
             waits = self.session.table.waits_until

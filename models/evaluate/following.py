@@ -136,17 +136,17 @@ def decode(
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
     index = {at: index for index, at in enumerate(stream.looks)}
     begun = time.perf_counter()
-    for at, values, still_at, glance, _ in stream.moments(failing.mouth()):
+    for at, values, still_at, sighting, _ in stream.moments(failing.mouth()):
         shown = None
-        if glance is not None:
-            aside = outside.take(len(elsewhere.look(glance.boxes, at)), at)
-            places = slots.take(failing.slots(glance.places, at), at)
+        if sighting is not None:
+            aside = outside.take(len(elsewhere.look(sighting.boxes, at)), at)
+            places = slots.take(failing.slots(sighting.places, at), at)
             shown = TableObservation.of(places, slots.holds, reads[index[at]], aside)
         likely = lip.take(values, at)
         if not decoder.step(at, likely, shown, hands=lip.hands, still_at=still_at):
             continue
         tally.hypotheses.append(len(decoder.hypotheses))
-        decoded.note(at, accounts, accounts.take(at, looked=glance is not None))
+        decoded.note(at, accounts, accounts.take(at, looked=sighting is not None))
         tally.steps += 1
     decoded.note(stream.frames[-1], accounts, accounts.open)
     tally.seconds += time.perf_counter() - begun

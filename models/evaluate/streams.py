@@ -46,7 +46,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Glance:
+class Sighting:
     """What one look found: boxes, slots, and of each face (by its box) outline and reading."""
 
     boxes: tuple[Detection, ...]
@@ -59,7 +59,7 @@ class Stream:
     """What a film shows; times in ms from its start.
 
     `mouth` is N x 11 at `frames` (N); of these, `due` are given to the follower even without a
-    look, in `moving` ones something moves, and the table was last still at `still_at`. `glances`
+    look, in `moving` ones something moves, and the table was last still at `still_at`. `sightings`
     are at `looks`.
     """
 
@@ -71,7 +71,7 @@ class Stream:
     moving: NDArray[np.bool_]
     still_at: NDArray[np.intp]
     looks: list[int]
-    glances: list[Glance]
+    sightings: list[Sighting]
     view: TableView = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Stream:
 
     def moments(
         self, mouth: NDArray[np.float32] | None = None
-    ) -> Iterator[tuple[int, NDArray[np.float32], int, Glance | None, bool]]:
+    ) -> Iterator[tuple[int, NDArray[np.float32], int, Sighting | None, bool]]:
         """Yield what the follower may be given: time, mouth, when still, a look, whether due.
 
         `mouth`: other values than the film's; where they differ, something moves.
@@ -94,16 +94,16 @@ class Stream:
         if mouth is not None:
             other = (np.nan_to_num(mouth) != np.nan_to_num(self.mouth)).any(axis=1)
         values = self.mouth if mouth is None else mouth
-        looks = dict(zip(self.looks, self.glances, strict=True))
+        looks = dict(zip(self.looks, self.sightings, strict=True))
         shown, still_at = values[0], 0
         for index, at in enumerate(self.frames):
             due = bool(self.due[index] or other[index])
-            glance = looks.get(at)
-            if not due and glance is None:
+            sighting = looks.get(at)
+            if not due and sighting is None:
                 continue
             shown = values[index] if due else shown
             still_at = still_at if other[index] else int(self.still_at[index])
-            yield at, shown, still_at, glance, due
+            yield at, shown, still_at, sighting, due
 
 
 def stream(film: Path, table: Path, cache: Path) -> Stream:
@@ -133,7 +133,7 @@ def _watched(film: Path, config: TableConfig, name: str) -> Stream:
         more, image = capture.read()
     return Stream(
         name, config, eye.frames, np.array(eye.mouth, np.float32), np.array(eye.due),
-        np.array(eye.moving), np.array(eye.still_at), eye.looks, eye.glances,
+        np.array(eye.moving), np.array(eye.still_at), eye.looks, eye.sightings,
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ class _Eye:
         self.moving: list[bool] = []
         self.still_at: list[int] = []
         self.looks: list[int] = []
-        self.glances: list[Glance] = []
+        self.sightings: list[Sighting] = []
 
     def see(self, frame: Frame) -> None:
         """Take the next frame."""
@@ -179,7 +179,7 @@ class _Eye:
         looks = self._models.classifier(frame.image, ends)
         places = self._places.look(boxes, frame.image, frame.at)
         self.looks.append(frame.at)
-        self.glances.append(Glance(boxes, places, tuple(zip(quads, looks, strict=True))))
+        self.sightings.append(Sighting(boxes, places, tuple(zip(quads, looks, strict=True))))
 
 
 # --- on disk --------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class _Eye:
 
 def keep(stream: Stream, path: Path) -> None:
     """Write a stream: one compressed file of arrays, what was found as JSON."""
-    rows = [_row(glance) for glance in stream.glances]
+    rows = [_row(sighting) for sighting in stream.sightings]
     part = path.with_suffix(".part.npz")
     np.savez_compressed(
         part, frames=stream.frames, mouth=stream.mouth.astype(np.float16), due=stream.due,
@@ -204,26 +204,26 @@ def opened_stream(path: Path, config: TableConfig, name: str) -> Stream:
         return Stream(
             name, config, data["frames"].tolist(), data["mouth"].astype(np.float32), data["due"],
             data["moving"], data["still_at"], data["looks"].tolist(),
-            [_glance(row) for row in rows],
+            [_sighting(row) for row in rows],
         )  # fmt: skip
 
 
-def _row(glance: Glance) -> Json:
+def _row(sighting: Sighting) -> Json:
     return {
         "boxes": [
-            [KINDS.index(box.kind), round(box.score, 2), _whole(box.quad)] for box in glance.boxes
+            [KINDS.index(box.kind), round(box.score, 2), _whole(box.quad)] for box in sighting.boxes
         ],
         "places": [
             [
                 look.symbol,
                 round(look.covered, 2),
-                next((i for i, box in enumerate(glance.boxes) if box is look.box), -1),
+                next((i for i, box in enumerate(sighting.boxes) if box is look.box), -1),
             ]
-            for look in glance.places
+            for look in sighting.places
         ],
         "faces": [
             [_whole(quad), round(look.readable, 3), round(look.rank_seen, 3), _parts(look)]
-            for quad, look in glance.faces
+            for quad, look in sighting.faces
         ],
     }
 
@@ -240,7 +240,7 @@ def _parts(look: Observation) -> list[float]:
     return [round(max(float(each), -30.0), 1) for each in (*ranks, *suits)]
 
 
-def _glance(row: Json) -> Glance:
+def _sighting(row: Json) -> Sighting:
     boxes = tuple(Detection(_quad(quad), KINDS[kind], score) for kind, score, quad in row["boxes"])
     places = tuple(
         SlotObservation(symbol, None if box < 0 else boxes[box], covered, bool(symbol % 2))
@@ -250,7 +250,7 @@ def _glance(row: Json) -> Glance:
         (_quad(quad), Observation(_joint(parts), readable, rank_seen=rank))
         for quad, readable, rank, parts in row["faces"]
     )
-    return Glance(boxes, places, faces)
+    return Sighting(boxes, places, faces)
 
 
 def _quad(tenths: Sequence[int]) -> Points:
@@ -299,15 +299,15 @@ def films_of(paths: Iterable[Path], cache: Path) -> list[Film]:
 
 def without_hands(stream: Stream) -> Stream:
     """Return a stream in which no hand is detected, for ablation."""
-    glances = [
+    sightings = [
         replace(
-            glance,
-            boxes=tuple(box for box in glance.boxes if box.kind is not Kind.HAND),
-            places=tuple(_bare(look) for look in glance.places),
+            sighting,
+            boxes=tuple(box for box in sighting.boxes if box.kind is not Kind.HAND),
+            places=tuple(_bare(look) for look in sighting.places),
         )
-        for glance in stream.glances
+        for sighting in stream.sightings
     ]
-    return replace(stream, glances=glances)
+    return replace(stream, sightings=sightings)
 
 
 def _bare(look: SlotObservation) -> SlotObservation:

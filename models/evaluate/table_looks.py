@@ -87,7 +87,9 @@ def compare(film: Path, every_s: float) -> str:
     looks: dict[str, dict[Dealt, list[Observation]]] = {way: defaultdict(list) for way in WAYS}
     named = wrong = 0
     for image, lying in pictures(film, cards, every_s):
-        boxes = [b for b in models.detector.glance(image, LEAST_SCORE) if b.kind is Kind.FACE]
+        boxes = [
+            b for b in models.detector.cards_and_hands(image, LEAST_SCORE) if b.kind is Kind.FACE
+        ]
         by_slot = {view.slot_of(view.locate(box.quad)[0]): box for box in boxes}
         stills = read_still(still_models, image, bound=STILL_BOUND)
         read = {view.slot_of(view.locate(s.quad)[0]): s.card for s in stills if s.card is not None}

@@ -219,7 +219,7 @@ class Ours:
 
     def __call__(self, frame: Frame, _: Sequence[Detection]) -> dict[str, Boxes]:
         """Return the boxes of a frame by the name of a row."""
-        boxes = self._detector.glance(frame.image, LEAST_SCORE)
+        boxes = self._detector.cards_and_hands(frame.image, LEAST_SCORE)
         sight = Sight(frame.image, boxes, self._places.look(boxes, frame.image, frame.at))
         self._follower.see(frame.at, self._mouth.values(frame.image, frame.at), sight)
         here = self._follower.cards()

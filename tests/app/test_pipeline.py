@@ -29,7 +29,7 @@ class Models:
     """A detector that finds the stage's cards, and a classifier that is not sure."""
 
     def __init__(self) -> None:
-        self.glances = 0
+        self.boxes_asked = 0
 
     def window(self, _: Points, width: int, height: int, __: Window | None = None) -> Window:
         """Return the whole picture."""
@@ -39,9 +39,9 @@ class Models:
         """Return the boxes as they are."""
         return tuple(found)
 
-    def glance(self, _: Image, least: float, __: Window) -> tuple[Detection, ...]:
+    def cards_and_hands(self, _: Image, least: float, __: Window) -> tuple[Detection, ...]:
         """Return what lies on the stage."""
-        self.glances += 1
+        self.boxes_asked += 1
         return tuple(box for box in STAGE.detections() if box.score >= least)
 
     def outlined(self, _: Image, boxes: Sequence[Detection]) -> Sequence[Detection]:
@@ -121,18 +121,18 @@ def test_detector_is_asked_again_where_something_changed() -> None:
     models = Models()
     sight = pipeline(models)
     shown(sight, range(20))
-    image, looked, asked = STAGE.picture().image, sight.looked, models.glances
+    image, looked, asked = STAGE.picture().image, sight.looked, models.boxes_asked
     for index in range(20, 28):
         sight.see(Frame(image, index * FRAME_MS, index))
     assert sight.looked - looked == 8
-    assert models.glances - asked <= 4
+    assert models.boxes_asked - asked <= 4
     for index in range(28, 32):
-        asked = models.glances
+        asked = models.boxes_asked
         middle = image[100:260, 200:440]
         sight.see(Frame(np.ascontiguousarray(image), index * FRAME_MS, index))
         image = image.copy()
         image[100:260, 200:440] = 255 - middle
-        assert models.glances - asked == 1 or index == 28
+        assert models.boxes_asked - asked == 1 or index == 28
 
 
 def test_dark_picture_is_not_looked_at_from_the_first_on() -> None:

@@ -60,7 +60,7 @@ def result_of(log: Path, coup: int) -> int:
 def test_log_as_it_was_written_is_good(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every message is what was said, and the reader goes on."""
     assert main(["audit", str(log)]) == 0
-    assert "are what the log says was said" in capsys.readouterr().out
+    assert "are as the log has them" in capsys.readouterr().out
     assert main(["replay", str(log), "--check"]) == 0
     journal_of(log, 1).close()
 

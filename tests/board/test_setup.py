@@ -201,7 +201,7 @@ def test_table_is_measured_by_the_cards_that_lie_on_it(workshop: Workshop) -> No
     assert Path(view.layout).exists()
     assert view.card_mm == (63.0, 88.0)
     assert len(client.get(f"{API}places").json()["places"]) == 8
-    assert client.get(f"{API}picture/kept").status_code == 200
+    assert client.get(f"{API}picture/stored").status_code == 200
     wait_for(lambda: workshop.facts("table_file_changed"))
 
 

@@ -153,7 +153,7 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
         trip.save(page, "step-6")
         print(page.inner_text("#measured"))
         page.click("#keep")
-        _says(page, "said", "Saved")
+        _says(page, "saved", "Saved")
     # The cards are taken away while the page still has the film with them open.
     shutil.copy(FILM / "deal.mp4", trip.folder / "next.mp4")
     (trip.folder / "next.mp4").replace(trip.folder / "camera.mp4")
@@ -164,7 +164,7 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
     with trip.step("8 house rules, check and first coup"):
         page.select_option("#dealing", load(FILM / "table.toml").dealing)
         page.click("#house button")
-        _says(page, "house-said", "Saved")
+        _says(page, "house-saved", "Saved")
         _press(page, "check")
         _ended(page)
         print(page.inner_text("#check"))

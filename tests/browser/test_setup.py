@@ -95,7 +95,7 @@ def test_house_rules_are_saved_and_said(screen: Screen, workshop: Workshop) -> N
     """What is chosen stands in the table file, and the page says so."""
     screen.page.select_option("#dealing", "face-down")
     screen.page.click("#house button")
-    screen.says("house-said", "Saved")
+    screen.says("house-saved", "Saved")
     assert load(workshop.file).dealing == "face-down"
 
 
@@ -115,11 +115,11 @@ def test_places_are_dragged_on_the_live_picture_and_written(
     page.mouse.move(x + 12, y + 20, steps=4)
     page.mouse.up()
     page.locator(".MOUTH polygon").press("Shift+ArrowLeft")
-    screen.says("said", "Not saved yet: Punto 1, Mouth")
+    screen.says("saved", "Not saved yet: Punto 1, Mouth")
     page.click("#save")
-    screen.says("said", "the old file is kept as")
+    screen.says("saved", "the old file is kept as")
     (newest,) = {*workshop.file.parent.glob("*.bak")} - kept_before
-    screen.says("said", str(newest))
+    screen.says("saved", str(newest))
     after = workshop.view
     moved = np.subtract(after["slots_mm"]["PUNTO_1"], before["slots_mm"]["PUNTO_1"])
     assert (moved > 5).all()
@@ -167,7 +167,7 @@ def test_live_picture_that_cannot_be_had_is_told(screen: Screen, workshop: Works
     text = workshop.file.read_text("utf-8")  # a save before this test may have kept one
     workshop.file.write_text(re.sub(r"^layout = .*$", "", text, flags=re.MULTILINE), "utf-8")
     screen.page.reload()
-    screen.page.click("#kept")
+    screen.page.click("#stored")
     screen.says("seen", "no picture of the layout is kept; measuring")
     assert screen.page.locator("polygon").count() == 8
 
@@ -196,7 +196,7 @@ def test_setting_up_is_for_the_engineer_alone(workshop: Workshop) -> None:
     """Nobody else sees a picture, a place or a job; nothing changes without the page's token."""
     gets = [
         ("GET", path)
-        for path in ("picture/live", "picture/drawn", "picture/kept", "places", "cards", "job")
+        for path in ("picture/live", "picture/drawn", "picture/stored", "places", "cards", "job")
     ]
     changes = ("places", "job/check", "job/enrol", "job/stop")
     asks = gets + [("POST", path) for path in changes]
@@ -258,7 +258,7 @@ def test_page_leads_from_the_cards_to_the_check_by_keyboard(workshop: Workshop) 
         assert page.locator("#laid .lies").count() == 8
         page.focus("#keep")
         page.keyboard.press("Enter")
-        screen.says("said", "Saved")
+        screen.says("saved", "Saved")
         page.wait_for_selector(".PUNTO_1 text")
         assert workshop.view["card_mm"] == [63.0, 88.0]
         screen.says("next", "Next: Check the table")

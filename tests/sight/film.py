@@ -319,7 +319,9 @@ class Eye:
         """Return the boxes as they are."""
         return tuple(found)
 
-    def glance(self, image: Image, least: float, _: Window | None = None) -> tuple[Detection, ...]:
+    def cards_and_hands(
+        self, image: Image, least: float, _: Window | None = None
+    ) -> tuple[Detection, ...]:
         """Return the boxes in the picture."""
         return tuple(
             box for box in self._seen[zlib.crc32(image.tobytes())][2] if box.score >= least

@@ -160,7 +160,7 @@ def test_damaged_message_is_never_given_out(tmp_path: Path) -> None:
             db.execute("UPDATE message SET payload = '{ }' WHERE seq = 3")
         with pytest.raises(OutsideError, match="message 3 is not what was written"):
             store.pending(0, 9)
-        with pytest.raises(OutsideError, match="nothing more is said"):
+        with pytest.raises(OutsideError, match="nothing more is published"):
             store.append([entry(out(0, 99), message(99))])
 
 

@@ -1,8 +1,8 @@
-"""What a log knows of an acceptance: coups as the reader said them, and what people said of them.
+"""What a log knows of an acceptance: coups as the reader published them, and what people answered.
 
 The log is read record by record, its chain verified on the way, and read on from where it ended
-when it has grown. What counts of the reader is what it said by itself: of a coup that a person has
-given an order about, nothing after that order.
+when it has grown. What counts of the reader is what it published by itself: of a coup that a person
+has given an order about, nothing after that order.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Terms(NamedTuple):
 
 @dataclass(slots=True)
 class ReadCoup:
-    """A coup as the reader said it by itself; times in Unix ms.
+    """A coup as the reader published it by itself; times in Unix ms.
 
     `name` is its number, or END and the number of a run: what came after the last coup. `since` is
     when the one before was cleared, or its run or shoe began. `codes` are of alerts but mere

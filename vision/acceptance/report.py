@@ -1,4 +1,4 @@
-"""The report of an acceptance: what people say was dealt against what the reader said.
+"""The report of an acceptance: what people answer was dealt against what the reader published.
 
 Everything comes from the log, so that the same log gives the same report. Wrong results come first,
 then false allegations an hour: the rest is explanation. `report.html` of this folder is the page,
@@ -174,12 +174,12 @@ class Report:
 
     @property
     def differences(self) -> list[Judged]:
-        """The coups of which the reader said anything else than people."""
+        """The coups of which the reader published anything else than people answered."""
         return [coup for coup in self.coups if coup.counted and coup.counts.differs]
 
     @property
     def disagreements(self) -> list[Judged]:
-        """The coups of which people said different things."""
+        """The coups of which people answered different things."""
         return [coup for coup in self.coups if len({k.answer for k in coup.answers}) > 1]
 
     @property
@@ -282,7 +282,7 @@ def shares(counts: Mapping[str, int]) -> dict[str, Share]:
     """Return each outcome with its interval.
 
     Of what was dealt and seen by people; WRONG is of what the reader did not decline or miss, FALSE
-    of what it said, UNSEEN of all.
+    of what it published, UNSEEN of all.
     """
     dealt = sum(counts[name] for name in OF_DEALT)
     reported = dealt - counts[MISSED] + counts[FALSE]

@@ -3,10 +3,10 @@
 A card, a coup or an incident is right, held (the reader declined), wrong, missed, or false (there
 was none). What people could not see is counted apart, and is for or against nobody.
 
-Nobody is shown what the reader said or what others answered, nor can tell it from what is asked. A
-second person is asked for a share that the records of the first answers draw, wherever the first
-ever answered otherwise than the reader, and for as many coups as that again at least; a third where
-two disagree.
+Nobody is shown what the reader published or what others answered, nor can infer it from what is
+asked. A second person is asked for a share that the records of the first answers draw, wherever the
+first ever answered otherwise than the reader, and for as many coups as that again at least; a third
+where two disagree.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Counts:
 
     @property
     def differs(self) -> bool:
-        """Whether the reader said anything else than people."""
+        """Whether the reader published anything else than people answered."""
         return any(self.of(kind)[name] for kind in COUNTED for name in DIFFERENT)
 
 
@@ -188,7 +188,7 @@ def due(terms: Terms, asked: Sequence[ReadCoup], given: Mapping[str, Sequence[Ke
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A coup, what people said of it, which answer counts, and what comes of it.
+    """A coup, what people answered of it, which answer counts, and what comes of it.
 
     The `answers` of the first MOST_PEOPLE decide.
     """
@@ -223,7 +223,7 @@ class Judged:
 
 
 def judged(book: LogBook, terms: Terms, *, first: bool = False) -> list[Judged]:
-    """Return every coup that is asked for, with what people said of it and what comes of it.
+    """Return every coup that is asked for, with what people answered of it and what comes of it.
 
     With `first`, of everybody's first answers.
     """

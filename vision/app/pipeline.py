@@ -149,7 +149,7 @@ class SightPipeline:
     def begin_shoe(self, table: Table, past: Container[int]) -> None:
         """Count the cards of a shoe that began while the table was watched.
 
-        Nothing more is told of cards with the orders in `past`: they lie there of the shoe before.
+        No more is reported of cards with the orders in `past`: they lie there of the shoe before.
         """
         self._follower.change_shoe(table.next_order, read_cards(table), past=bool(past))
         self._trend.begin_shoe()
@@ -257,8 +257,8 @@ class SightPipeline:
 CANARY_AGAIN_MS = 5_000
 
 # Four looks at a live source take longer than this, though pictures came between them: they are too
-# few. A card is told of when it was seen to lie three times, and the last of a coup may lie for two
-# seconds only. `python -m tests.chaos.rare_looks` reads films so.
+# few. A card is reported when it was seen to lie three times, and the last of a coup may lie for
+# two seconds only. `python -m tests.chaos.rare_looks` reads films so.
 ENOUGH, SELDOM_MS = 4, 1_500
 REGULAR_MS = 5_000  # when they were enough for so long, the table is seen again
 # Seconds that the end of a run waits for models that are late: a loaded machine takes as long for a

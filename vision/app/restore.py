@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 def unsigned_facts(unsigned: range, at: int) -> tuple[Event, ...]:
-    """Return what the log is to say, and people to be told, of records that nobody signed."""
+    """Return what is logged and raised of records that nobody signed."""
     if not unsigned:
         return ()
     first, last = unsigned[0], unsigned[-1]

@@ -35,7 +35,7 @@ TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a
 # Milliseconds that may be made up for at once, after a night or a day off. Chosen: more deletes
 # more on the word of a wrong clock, less keeps things longer at tables that are often switched off.
 ALLOWANCE_MS = DAY_MS
-# Milliseconds that the wall clock may be ahead before people are told that nothing grows old by it.
+# Milliseconds that the wall clock may be ahead before people hear that nothing grows old by it.
 # Chosen beyond a table's longest ordinary rest; a smaller number reports every long week-end.
 REPORTED_MS = 4 * DAY_MS
 
@@ -111,7 +111,7 @@ class Retention:
     def prune(self, session: TableSession, now: int, seal: Seal | None) -> bool:
         """Delete a shoe of the log if one is to go, and old messages; return whether one went.
 
-        Nothing goes where what would decide is not proven: that is said at the next `tidy`.
+        Nothing goes where what would decide is not proven: that is logged at the next `tidy`.
         """
         marked = moments_in_dispute(session.table)
         try:

@@ -79,7 +79,7 @@ def audit_from(log: Path, ended: Ended | None, trust: Trust) -> tuple[Found, str
     if rows is None:
         return found, ""
     unproven = f", {rows.unproven} could not be compared" if rows.unproven else ""
-    return found, f"messages: {rows.good} are what the log says was said{unproven}"
+    return found, f"messages: {rows.good} are as the log has them{unproven}"
 
 
 def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:

@@ -81,7 +81,7 @@ class Order:
 
 
 class Orders:
-    """Sends orders, signed with one key, through a feed; `listeners` are told every answer."""
+    """Sends orders, signed with one key, through a feed; `listeners` receive every answer."""
 
     def __init__(self, feed: Feed, credential: Credential) -> None:
         self.feed = feed

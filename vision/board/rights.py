@@ -47,7 +47,7 @@ HEARD = {
 
 
 def may_hear(role: str, reported: Update) -> bool:
-    """Whether a page of somebody in that role is told of it."""
+    """Whether a page of somebody in that role receives it."""
     if reported.topic in ASKED_FOR or reported.topic == "cmd/reply":
         return False
     if reported.topic.startswith("alert/") and reported.payload is not None:

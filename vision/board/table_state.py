@@ -153,7 +153,7 @@ class TableState:
         self._forget_oldest()
 
     def _forget_future(self, health: Payload) -> None:
-        """Forget how new what the reader cannot have said yet was: the next message replaces it.
+        """Forget how new what cannot have been published yet was: the next message replaces it.
 
         Its number is far above the last one that `health` names, or it is of another run and later.
         """

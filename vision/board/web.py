@@ -92,7 +92,7 @@ TableFacts = Mapping[str, Mapping[str, Any]]
 def with_safe_headers(app: ASGIApp, *, tls: bool) -> ASGIApp:
     """Return an application with headers on every answer that isolate a page from other sites.
 
-    With `tls` browsers are told to come by no other way again.
+    With `tls` browsers are made to come by no other way again.
     """
     added = {**HEADERS, **(OVER_TLS if tls else {})}
 
@@ -123,7 +123,7 @@ log = logging.getLogger(__name__)
 class RefusalError(Exception):
     """A request is refused with a status of HTTP and a reason; `more` goes with the answer.
 
-    `retry_s` is after how long the browser may try again, where that is told.
+    `retry_s` is after how long the browser may try again, where that is known.
     """
 
     def __init__(self, status: int, why: str, *, retry_s: float = 0.0, **more: object) -> None:

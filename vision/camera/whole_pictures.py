@@ -1,4 +1,4 @@
-"""What of a stream is whole: after a loss no picture is, until a key frame makes all anew.
+"""What of a stream is whole: after a loss no picture is, until a key frame makes all new.
 
 A picture of H.264 is predicted from earlier ones. When one of those never came, over a
 bad network or from a camera that cannot keep up, the decoder goes on from what it has and does not
@@ -101,7 +101,7 @@ class PictureNumbers:
     """Follows the numbers of the pictures of an H.264 stream, in either of its two framings.
 
     Where the stream says that numbers may be left out, as with layers of several frame rates,
-    nothing can be known. A picture that begins the numbers anew without being a key frame (memory
+    nothing can be known. A picture that begins the numbers again without being a key frame (memory
     management operation 5, which cameras do not use) counts as a loss.
     """
 

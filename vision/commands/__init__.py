@@ -40,7 +40,7 @@ COMMANDS = {
     "odds": "print exact odds and house edges of a profile",
     "explain": "explain card by card what the third-card rules require, and by which clause",
     "simulate": "deal a shoe on film, with ground truth and a table file",
-    "score": "score what any pipeline said of films with truth, such as those of `simulate bench`",
+    "score": "score any pipeline's output on films with truth, such as those of `simulate bench`",
     "order": "give a table a signed order, such as void a coup or new shoe",
     "log begin": "keep a table's log and begin a new one that continues it",
     "log restore": "replace a lost log by a backup, and continue from it",

@@ -34,7 +34,9 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.record.facts import Fact
 
 BELOW = 0.001  # share of wrong results to be shown to be less: what laboratories ask for
-SHARE = 0.2  # of coups that two people answer unless told otherwise: slips of one are then measured
+SHARE = (
+    0.2  # of coups that two people answer unless another is given: slips of one are then measured
+)
 SECONDS = 5.0  # of a person for a coup, by which `plan` reckons
 COUPS_AN_HOUR = 80  # that a busy table deals
 DELIVER_S = 15.0  # at the end, for what was just answered: a reader takes it within a frame

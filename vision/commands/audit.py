@@ -118,4 +118,4 @@ def _agrees_with_itself(log: Path) -> str:
     walk = Walk(rows=Rows(log) if is_table(log) else None)
     count = sum(len(walk.take(*one).messages) for one in opened(read_log(log)))
     walk.end()
-    return f"{log}: {count} messages, every one as it was said"
+    return f"{log}: {count} messages, every one as it was published"

@@ -110,10 +110,10 @@ def _from_pictures(laid: Laid, paths: Sequence[Path]) -> tuple[LaidCards, Image]
 def _from_source(laid: Laid, camera: CameraSection) -> tuple[LaidCards, Image]:
     """Measure from a camera or a film, as soon as all cards lie still as they should.
 
-    What is wrong is said whenever it changes. A live source ends after three minutes; OutsideError
-    says what was wrong last.
+    What is wrong is printed whenever it changes. A live source ends after three minutes;
+    OutsideError says what was wrong last.
     """
-    say("lay the eight cards; what is wrong is said here, and it ends when all is right")
+    say("lay the eight cards; what is wrong is printed here, and it ends when all is right")
     began: int | None = None
     printed: tuple[str, ...] | None = None
     last: tuple[LaidCards, Image] | None = None

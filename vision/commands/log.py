@@ -81,7 +81,7 @@ def _add_holds(parser: argparse.ArgumentParser) -> None:
 
 
 def _holds_of(args: argparse.Namespace) -> tuple[Hold, ...] | None:
-    """Return the coups named, `None` where nothing was said; ConfigurationError."""
+    """Return the coups named, `None` where none was named; ConfigurationError."""
     holds = []
     for text in args.hold:
         shoe, _, coup = text.rpartition(":")

@@ -9,7 +9,7 @@ from scipy.special import betaincinv, gammaincinv
 
 from vision.errors import ConfigurationError
 
-CONFIDENCE = 0.95  # of every interval: what readers of such figures expect unless told otherwise
+CONFIDENCE = 0.95  # of every interval: what readers of such figures expect unless another is named
 MOST = 10**9  # coups: more than any house deals in a year; what would need more is not shown
 
 

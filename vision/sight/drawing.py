@@ -2,7 +2,7 @@
 
 Over the picture: what the detector found, each card of the running coup with its order, name and
 state, and hands. Under it: the time, the likeliest layouts of the coup with their probabilities,
-what was said lately, and what the colours mean.
+what was reported lately, and what the colours mean.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Box = tuple[int, int, int, int]  # left, top, width, height, in pixels
 WIDTH_PX = 960
 # Height of the strip under the picture, and of a line of words in it, in pixels: eight lines.
 STRIP_PX, LINE_PX = 148, 17
-# Where the columns of that strip begin, in pixels: counts, what was said, the legend.
+# Where the columns of that strip begin, in pixels: counts, what was reported, the legend.
 COUNTS_PX, REPORTED_PX, LEGEND_PX = 10, 236, 712
-# Letters that fit into the column of what was said, and that of layouts: about 7 pixels each.
+# Letters that fit into the column of what was reported, and that of layouts: about 7 pixels each.
 REPORTED_LETTERS, COUNTS_LETTERS = 64, 30
 # Scale of OpenCV's letters: about 10 pixels high, the smallest that survives a film's compression.
 LETTERS = 0.42
@@ -56,7 +56,7 @@ class SightView:
     """What sight made of one frame, at `at` (ms): boxes of cards and hands, cards of the coup.
 
     `layouts` are the likeliest ones of the running coup in words, each with its probability;
-    `events` is what was said.
+    `events` is what was reported.
     """
 
     at: int
@@ -91,9 +91,9 @@ class Drawing:
         if seen is not None and seen is not self._seen:
             self._seen = seen
             for event in seen.events:
-                self._say(event.at, words_of(event), WHITE)
+                self._note(event.at, words_of(event), WHITE)
         for words, colour in reported:
-            self._say(frame.at, words, colour)
+            self._note(frame.at, words, colour)
         full = frame.size
         height = 2 * round(full[1] * WIDTH_PX / full[0] / 2)
         scale = (WIDTH_PX / full[0], height / full[1])
@@ -118,7 +118,7 @@ class Drawing:
         _legend(pen)
         return pen.picture
 
-    def _say(self, at: int, words: str, colour: Colour) -> None:
+    def _note(self, at: int, words: str, colour: Colour) -> None:
         self._reported.append((shortened(f"{self._clock(at)}  {words}", REPORTED_LETTERS), colour))
 
     def _counts(self, at: int, seen: SightView | None) -> list[tuple[str, Colour]]:

@@ -444,7 +444,7 @@ def messages_from(rows: Iterable[Sequence[Any]], path: Path) -> list[Message]:
 def damaged(seq: int, path: Path) -> OutsideError:
     """Return the error that the row of a message is not as written, with the cure."""
     return OutsideError(
-        f"the log {path} is damaged: message {seq} is not what was written; nothing more is said "
-        "from it. Keep a copy, test the disk, run shoe-reader audit on it, and restore a backup or "
-        "continue from it with shoe-reader log begin"
+        f"the log {path} is damaged: message {seq} is not what was written; nothing more is "
+        "published from it. Keep a copy, test the disk, run shoe-reader audit on it, and restore a "
+        "backup or continue from it with shoe-reader log begin"
     )

@@ -34,7 +34,7 @@ from vision.storage.sqlite import reading
 from vision.wire.messages import Message, message_line, message_sum
 from vision.wire.session import LogFold, Step, TableSession, new_session
 
-SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
+SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is known from an export
 SIGNATURES = (
     "SELECT l.n, l.body, p.hash FROM log l JOIN log p ON p.n = l.n - 1 "
     """WHERE l.body LIKE '%"is":"Anchored"%' ORDER BY l.n DESC"""
@@ -329,7 +329,7 @@ class Walk:
 
 
 class Rows:
-    """Rows of messages in the order of their numbers, taken off as the records come that said them.
+    """Rows of messages in the order of their numbers, taken off as the records come that have them.
 
     `unproven` counts those that cannot be compared: their records were pruned.
     """
@@ -356,7 +356,7 @@ class Rows:
         """Take the next record, the session after it and its messages; OutsideError."""
         last, self._last = self._last, content["n"]
         if "desk" in content and content["n"] != last + 1:
-            # What was said before a gap cannot be known.
+            # What was published before a gap cannot be known.
             self._skip(session.stream.seq)
         with of_record(content["n"]):
             self._skip(int(content.get("event", {}).get("after", 0)))
@@ -398,7 +398,7 @@ def proven_messages(path: Path, asked: range, vouches: Vouches | None, head: str
     """Return the messages with a `seq` in `asked`, which a table's records prove by their digests.
 
     The records are held up to a signature that is believed, or to the one whose hash is `head`.
-    BrokenChainError or OutsideError where rows are not what was said, or are not there.
+    BrokenChainError or OutsideError where rows are not what was published, or are not there.
     """
     begin = next((mark for mark in checkpoints(path) if mark.seq < asked.start), WHOLE)
     rows = _messages(path, f"seq > {begin.seq}")

@@ -180,7 +180,7 @@ def next_to_go(
 
 
 def _stored(db: sqlite3.Connection, marks: ProvenCheckpoints) -> int:
-    """Return how many records are there: by the last number, and what is said to be gone."""
+    """Return how many records are there: by the last number, and what is recorded as gone."""
     (newest,) = db.execute("SELECT max(n) FROM log").fetchone()
     gone: int = sum(last - first + 1 for first, last, _ in marks.gaps())
     return int(newest) - gone

@@ -47,7 +47,7 @@ def test_stream_is_kept_as_it_is(tmp_path: Path) -> None:
     stream = opened_stream(STREAMS / "train-01.npz", config, "film")
     keep(stream, tmp_path / "again.npz")
     again = opened_stream(tmp_path / "again.npz", config, "film")
-    for one, other in zip(stream.glances, again.glances, strict=True):
+    for one, other in zip(stream.sightings, again.sightings, strict=True):
         assert [look.symbol for look in one.places] == [look.symbol for look in other.places]
         assert [box.quad.tolist() for box in one.boxes] == [
             box.quad.tolist() for box in other.boxes

@@ -22,7 +22,7 @@ from models.evaluate.fit_following import (
     table_of,
 )
 from models.evaluate.following import Tally, curve, decode, judge, merge
-from models.evaluate.streams import Film, Glance, Stream
+from models.evaluate.streams import Film, Sighting, Stream
 from vision.config.table import TableConfig
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
@@ -77,7 +77,7 @@ def film(tmp_path: Path) -> Film:
     mouth = np.tile(
         np.array([6, 0, 0, 0, 3, 0, -6, 3, -3, -6, np.nan], np.float32), (len(times), 1)
     )
-    glances, watch, picture = [], SlotWatch(view), np.full((400, 900, 3), 80, np.uint8)
+    sightings, watch, picture = [], SlotWatch(view), np.full((400, 900, 3), 80, np.uint8)
     for index, at in enumerate(times):
         here = []
         for card in truth.cards:
@@ -87,19 +87,21 @@ def film(tmp_path: Path) -> Film:
                 mouth[index, :4] = 0, 0, 6, 1.2
             if card.slot is not None and card.placed <= at < card.removed:
                 here.append(Detection(view.slots[card.slot] + np.float32(2), Kind.FACE, 0.9))
-        glances.append(Glance(tuple(here), watch.look(here, picture, at), ()))
+        sightings.append(Sighting(tuple(here), watch.look(here, picture, at), ()))
     always, never = np.ones(len(times), bool), np.zeros(len(times), np.intp)
-    return Film(Stream("film", config, times, mouth, always, always, never, times, glances), truth)
+    return Film(
+        Stream("film", config, times, mouth, always, always, never, times, sightings), truth
+    )
 
 
 def _seen(stream: Stream, sees: Callable[[int, Detection], bool]) -> Stream:
     """Return a stream in which only some boxes are found, by time (ms) and box."""
     watch, picture = SlotWatch(stream.view), np.full((400, 900, 3), 80, np.uint8)
-    glances = []
-    for at, glance in zip(stream.looks, stream.glances, strict=True):
-        boxes = tuple(box for box in glance.boxes if sees(at, box))
-        glances.append(Glance(boxes, watch.look(boxes, picture, at), ()))
-    return replace(stream, glances=glances)
+    sightings = []
+    for at, sighting in zip(stream.looks, stream.sightings, strict=True):
+        boxes = tuple(box for box in sighting.boxes if sees(at, box))
+        sightings.append(Sighting(boxes, watch.look(boxes, picture, at), ()))
+    return replace(stream, sightings=sightings)
 
 
 def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:

@@ -182,7 +182,7 @@ def test_window_shows_the_points_in_whole_strides_of_the_network() -> None:
         assert ((more >= 0) & (more < 1)).all()
 
 
-def test_glance_at_a_part_leaves_out_the_cards_that_its_edge_cuts_and_keeps_hands() -> None:
+def test_part_of_a_picture_leaves_out_the_cards_that_its_edge_cuts_and_keeps_hands() -> None:
     """Boxes come in pixels of the whole picture; a hand that reaches in from outside counts."""
 
     def infer(tensor: Tensor) -> Tensor:
@@ -196,7 +196,7 @@ def test_glance_at_a_part_leaves_out_the_cards_that_its_edge_cuts_and_keeps_hand
     detector = Detector(infer)
     points = np.array([[300, 200], [900, 500]], np.float32)
     left, top, *_ = window = detector.window(points, 1280, 720)
-    found = detector.glance(image, 0.1, window)
+    found = detector.cards_and_hands(image, 0.1, window)
     assert [box.kind for box in found] == [Kind.FACE, Kind.HAND]
     expected = np.array([100, 40]) * 1280 / 416 + (left, top)
     assert np.allclose(found[0].quad.mean(axis=0), expected, atol=3)

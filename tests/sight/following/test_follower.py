@@ -69,7 +69,7 @@ class Desk:
                 self.follower.miss()
                 continue
             self.eye.remember(frame.image)
-            boxes = self.eye.glance(frame.image, LEAST_SCORE)
+            boxes = self.eye.cards_and_hands(frame.image, LEAST_SCORE)
             sight = Sight(frame.image, boxes, self.places.look(boxes, frame.image, frame.at))
             mouth = self.eye.mouth(frame.image)
             self.said += self.follower.see(frame.at, mouth, sight)

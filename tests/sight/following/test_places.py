@@ -106,7 +106,7 @@ class Table(Detector):
         super().__init__(lambda tensor: tensor, size=900)
         self.lying, self.windows = lying, list[Window]()
 
-    def glance(
+    def cards_and_hands(
         self, image: Image, least: float, window: Window | None = None
     ) -> tuple[Detection, ...]:
         """Return what lies there and has the score."""

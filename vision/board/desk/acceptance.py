@@ -1,4 +1,4 @@
-"""The page on which people say what was dealt, without seeing what the reader said."""
+"""The page on which people answer what was dealt, without seeing what the reader published."""
 
 from __future__ import annotations
 

@@ -106,13 +106,13 @@ class SetupPages:
 
     def _picture(self, editor: TableEditor, request: Request, session: Session) -> Response:
         kind, table = request.path_params["kind"], request.path_params["table"]
-        if kind not in ("live", "drawn", "kept", "whole"):
-            raise RefusalError(404, "there are the pictures `live`, `drawn`, `kept` and `whole`")
+        if kind not in ("live", "drawn", "stored", "whole"):
+            raise RefusalError(404, "there are the pictures `live`, `drawn`, `stored` and `whole`")
         self._viewings.note(session, table, f"picture {kind}")
         if kind == "drawn":
             found = self._jobs[table].picture()
         else:
-            found = editor.stored() if kind == "kept" else editor.picture(whole=kind == "whole")
+            found = editor.stored() if kind == "stored" else editor.picture(whole=kind == "whole")
         return Response(found, media_type="image/jpeg")
 
     def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
@@ -121,7 +121,7 @@ class SetupPages:
         log.info(words, session.name, editor.file, after, stored)
         detail = f"sha256 {before} -> sha256 {after}"
         self._fact(Fact.TABLE_FILE_CHANGED, request, session, subject=editor.file, detail=detail)
-        return {"kept": stored}
+        return {"stored": stored}
 
     def _write_house(self, editor: TableEditor, request: Request, session: Session) -> Any:
         write_house_rules(editor.file, request.state.fields)

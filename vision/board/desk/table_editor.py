@@ -182,7 +182,7 @@ def _dragged(view: TableView, ways: Mapping[str, Any]) -> TableView:
         except (KeyError, ValueError, TypeError) as error:
             raise ConfigurationError(f"{name}: cannot be moved so; load the page again") from error
     if not all(np.isfinite(area).all() for area in areas.values()):
-        raise ConfigurationError("an area was moved nowhere; drag it anew")
+        raise ConfigurationError("an area was moved nowhere; drag it again")
     slots = {slot: areas[slot.name] for slot in view.slots}
     return replace(view, slots=slots, mouth=areas["MOUTH"], discard=areas.get("DISCARD"))
 

@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 Only = Callable[[LoginPages, Records], list[Route]]
 
 
-# What a table's boards are told of their settings.
+# What a table's boards receive of their settings.
 SHOWN = {"language", "view", "names", "ground", "sound", "marks"}
 
 

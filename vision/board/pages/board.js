@@ -5,7 +5,7 @@ import { dress, limits, outcome, setting } from "/house.js";
 import { $, Live, make, renderOnce, setText, titleOf, warn } from "/live.js";
 import { askedMark, beadPlate, bigRoad, columnsIn, derivedRoad } from "/roads.js";
 import { tones } from "/sound.js";
-import { named, speakAsBoards, spoken, translated, word } from "/words.js";
+import { named, useBoardsLanguage, languageInUse, translated, word } from "/words.js";
 
 const SIDES = ["punto", "banco"];
 const DERIVED = ["big_eye_boy", "small_road", "cockroach_pig"];
@@ -25,8 +25,8 @@ function render(live) {
   warn(trouble);
   setText("health", word(trouble ? "stale" : "live"));
   if (!table) return;
-  if (dressed !== spoken()) {
-    dressed = spoken();
+  if (dressed !== languageInUse()) {
+    dressed = languageInUse();
     dress(table);
     document.body.dataset.view = setting(table, "view") || "result";
   }
@@ -85,7 +85,7 @@ function renderHand(side, { live, result }) {
   const before = JSON.parse(box.dataset.cards ?? "[]");
   box.dataset.cards = JSON.stringify(cards);
   box.classList.toggle("more", cards.length > 3);
-  renderOnce(box, `${spoken()} ${box.dataset.cards}`, () => cards.map((card, i) => {
+  renderOnce(box, `${languageInUse()} ${box.dataset.cards}`, () => cards.map((card, i) => {
     const face = cardFace(card);
     if (before[i] !== card) face.classList.add("new");
     return face;
@@ -146,7 +146,7 @@ function renderRoads(table) {
   const fills = document.body.dataset.view === "roads";
   const { bead, big, derived } = fills ? fitted(rows) : LAYOUTS[innerWidth < innerHeight ? "tall" : "wide"];
   const corrected = new Set([...table.results.values()].filter((one) => one.state === "corrected").map((one) => one.coup));
-  const key = JSON.stringify([spoken(), setting(table, "names"), bead, big, derived, roads, [...corrected]]);
+  const key = JSON.stringify([languageInUse(), setting(table, "names"), bead, big, derived, roads, [...corrected]]);
   renderOnce($("bead"), key, () => [beadPlate(roads.bead_plate ?? [], { rows, columns: bead, corrected, marks: isOn(table, "marks") })]);
   renderOnce($("big"), key, () => [bigRoad(roads.big_road ?? [], { rows, columns: big, leadingTies: roads.leading_ties ?? 0 })]);
   for (const road of DERIVED) {
@@ -177,7 +177,7 @@ function renderCounts(table) {
 function renderOdds(table) {
   const { profile, offers = [], percent, currency = "" } = table.house;
   const same = !table.status?.profile || table.status.profile === profile;
-  renderOnce($("odds"), JSON.stringify([spoken(), same, offers, percent, currency]), () => {
+  renderOnce($("odds"), JSON.stringify([languageInUse(), same, offers, percent, currency]), () => {
     if (!same) return [make("p", "", word("odds.changed"))];
     const singles = offers.filter((offer) => !/^egalite_\d$/.test(offer.bet));
     const egalites = offers.filter((offer) => /^egalite_\d$/.test(offer.bet));
@@ -231,7 +231,7 @@ function score(result) {
 }
 
 async function begin() {
-  await speakAsBoards();
+  await useBoardsLanguage();
   while (!name) {
     try {
       name = (await (await fetch("/tables")).json())[0].table;

@@ -3,7 +3,7 @@
 import { cardFace } from "/cards.js";
 import { $, button, make, renderOnce, setText, titleOf, warn } from "/live.js";
 import { follow, order, whoAmI } from "/session.js";
-import { RANKS, SLOTS, SUITS, alertWords, cardText, rankText, slotName, spoken, word } from "/words.js";
+import { RANKS, SLOTS, SUITS, alertWords, cardText, rankText, slotName, languageInUse, word } from "/words.js";
 
 let name = decodeURIComponent(location.pathname.match(/^\/dealer\/([^/]+)$/)?.[1] ?? "");
 let live = null;
@@ -50,7 +50,7 @@ function due({ live: running, result }) {
 
 function renderAlert(table) {
   const alerts = table.open;
-  renderOnce($("alert"), JSON.stringify([spoken(), alerts]), () => {
+  renderOnce($("alert"), JSON.stringify([languageInUse(), alerts]), () => {
     if (!alerts.length) return [];
     const [first] = alerts;
     const box = make("div", `one ${first.severity}`);

@@ -3,7 +3,7 @@
 import { alertActions, coupActions, shoeActions } from "/desk_actions.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
 import { alertPictures, coupStored, pictures } from "/desk_evidence.js";
-import { keepTyped, say } from "/desk_forms.js";
+import { keepTyped, report } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { watchKeys } from "/desk_keys.js";
 import { $, SEVERITIES, age, button, byGravity, clockTime, make, renderOnce, setText, titleOf, warn } from "/live.js";
@@ -204,7 +204,7 @@ function step(by) {
 
 function choose(table, alert) {
   chosen = { table, alert };
-  say("");
+  report("");
   location.hash = "#alerts";
   live.plan();
 }

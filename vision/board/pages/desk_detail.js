@@ -3,7 +3,7 @@
 import { cardFace } from "/cards.js";
 import { hands } from "/desk_evidence.js";
 import { clockTime, make, titleOf } from "/live.js";
-import { alertWords, faultName, inSigns, slotName, spoken, word, wordOf } from "/words.js";
+import { alertWords, faultName, inSigns, slotName, languageInUse, word, wordOf } from "/words.js";
 
 export function faces(cards) {
   const box = make("span", "hands");
@@ -12,7 +12,7 @@ export function faces(cards) {
 }
 
 const LONG = 18; // letters or signs; a longer fact has the whole width
-const SUREST = 0.99999; // of a confidence: more is not told apart here
+const SUREST = 0.99999; // of a confidence: more is not distinguished here
 
 function facts(rows) {
   const list = make("dl", "facts");
@@ -39,23 +39,23 @@ function recorded(text) {
 function percent(share) {
   if (typeof share !== "number") return null;
   const style = { style: "percent", maximumFractionDigits: share > 0.999 ? 3 : 1 };
-  return share > SUREST ? `> ${SUREST.toLocaleString(spoken(), style)}` : share.toLocaleString(spoken(), style);
+  return share > SUREST ? `> ${SUREST.toLocaleString(languageInUse(), style)}` : share.toLocaleString(languageInUse(), style);
 }
 
 // `coup` has the hands as they are published; what is in question is marked in them.
 export function alertFacts(name, table, alert, coup) {
   const severity = make("span", `severity ${alert.severity}`, wordOf("severity", alert.severity));
-  const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${clockTime(alert.raised_at)} · ${spoken() === "en" ? `${faultName(alert.code)} · ` : ""}${alert.id}`;
+  const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${clockTime(alert.raised_at)} · ${languageInUse() === "en" ? `${faultName(alert.code)} · ` : ""}${alert.id}`;
   return [
     severity, make("p", "title", alertWords(alert)), make("p", "where", where),
     ...(coup ? [hands(coup, alert)] : []),
     facts([
-      [word("desk.recorded"), spoken() === "en" ? null : recorded(inSigns(alert.text))],
+      [word("desk.recorded"), languageInUse() === "en" ? null : recorded(inSigns(alert.text))],
       [word("col.state"), wordOf("state", alert.state)], [word("desk.count"), alert.count > 1 ? alert.count : null],
       [word("desk.acknowledged_by"), alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
       [word("desk.expected"), (alert.expected ?? []).map(slotName).join(" / ") || word("desk.no_card")], [word("desk.observed"), alert.observed ? slotName(alert.observed) : null],
       [word("col.card"), alert.card && !coup ? faces([alert.card]) : null], [word("col.confidence"), percent(alert.confidence)],
-      [word("desk.odds"), typeof alert.odds === "number" ? word("desk.times", { n: Number(alert.odds.toPrecision(3)).toLocaleString(spoken()) }) : null],
+      [word("desk.odds"), typeof alert.odds === "number" ? word("desk.times", { n: Number(alert.odds.toPrecision(3)).toLocaleString(languageInUse()) }) : null],
       [word("col.second"), alert.second ? faces([alert.second]) : null],
       [word("desk.face"), alert.exposed === null || alert.exposed === undefined ? null : word(alert.exposed ? "desk.exposed" : "desk.face_down")],
       [word("desk.check_card"), alert.check_card ? word("desk.second_fits") : null],

@@ -5,7 +5,7 @@ import { order } from "/session.js";
 import { word } from "/words.js";
 
 // Say what came of an order: in the panel that it was given in, or beside the chosen alert.
-export function say(text, good = false, near = null) {
+export function report(text, good = false, near = null) {
   const box = near?.closest(".panel")?.querySelector(".reply") ?? document.getElementById("reply");
   box.textContent = text;
   box.classList.toggle("good", good);
@@ -45,11 +45,11 @@ export function act({ table, name, label, inputs = [], fields, about = "", vouch
     event.preventDefault();
     const what = vouched();
     button.disabled = true;
-    say(`${label} …`, false, form);
+    report(`${label} …`, false, form);
     let why = "";
     const sent = fieldsOf(document).filter((field) => field.dataset.key === shared(about)).map((field) => field.value);
     for (const each of [fields()].flat()) why ||= await order(table, name, each, what);
-    say(`${label}: ${why || word("desk.done")}`, !why, form);
+    report(`${label}: ${why || word("desk.done")}`, !why, form);
     button.disabled = false;
     // The words went with the order, and are not to go with the next.
     for (const field of why ? [] : fieldsOf(document)) if (field.dataset.key === shared(about) && sent.includes(field.value)) field.value = "";

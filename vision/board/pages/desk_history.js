@@ -82,7 +82,7 @@ function coupBox(place, coup, open) {
   reply.setAttribute("role", "status");
   const build = (now) => box.replaceChildren(make("summary", "", summaryOf(now)), reply, ...orders(place, now), exportBox(table, shoe, now.coup), ...coupParts(table, now));
   box.append(make("summary", "", summaryOf(coup)));
-  // Built when it is opened, because a shoe has hundreds of pictures; and anew after an order.
+  // Built when it is opened, because a shoe has hundreds of pictures; and again after an order.
   box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) build(coup); });
   box.addEventListener("done", () => setTimeout(async () => build(await coupStored(table, shoe, coup.coup) ?? coup), PUBLISHED_MS));
   box.open = open;

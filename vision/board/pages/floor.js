@@ -2,7 +2,7 @@
 
 import { $, SEVERITIES, age, clockTime, make, renderOnce, setText, titleOf, warn } from "/live.js";
 import { follow, whoAmI } from "/session.js";
-import { alertWords, faultName, spoken, word, wordOf } from "/words.js";
+import { alertWords, faultName, languageInUse, word, wordOf } from "/words.js";
 
 // From worst to best; what a table is ranked by first.
 const GRADES = ["critical", "warning", "away", "held", "advisory", "info", "good"];
@@ -82,7 +82,7 @@ function render() {
   place($("floor"), items);
 }
 
-// Move only what stands elsewhere: a page that is drawn anew loses the place of keyboard and reader.
+// Move only what stands elsewhere: a page that is drawn again loses the place of keyboard and reader.
 function place(list, items) {
   const shown = new Set(items);
   for (const node of [...list.children]) if (!shown.has(node)) node.remove();
@@ -93,7 +93,7 @@ function place(list, items) {
 
 function renderCounts(states) {
   const words = GRADES.map((grade) => [grade, states.filter((state) => state.grade === grade).length]).filter(([, n]) => n);
-  renderOnce($("counts"), `${spoken()} ${words.join()}`, () => words.map(([grade, n]) => make("li", grade, `${gradeWord(grade)} ${n}`)));
+  renderOnce($("counts"), `${languageInUse()} ${words.join()}`, () => words.map(([grade, n]) => make("li", grade, `${gradeWord(grade)} ${n}`)));
 }
 
 async function begin() {

@@ -1,7 +1,7 @@
 // The connection to the board server: the state of each table, and whether it can be trusted.
 
 import { listen } from "/stream.js";
-import { speak, spoken, wanted, word } from "/words.js";
+import { useLanguage, languageInUse, wanted, word } from "/words.js";
 
 // Seconds without an event or message after which a page calls itself not live: two ticks of the server, and half a one to spare.
 const SILENT_S = 2.5;
@@ -70,16 +70,16 @@ export class Live {
     this.tables = new Map();
     this.name = "";
     this.tick = null;
-    this.heard = performance.now();
+    this.receivedAt = performance.now();
     this.planned = false;
     this.changed = changed;
     this.refused = () => {};
-    listen(address, (kind, data) => this.hear(kind, data));
+    listen(address, (kind, data) => this.receive(kind, data));
     setInterval(() => this.plan(), 500);
     addEventListener("resize", () => this.plan());
   }
 
-  hear(kind, data) {
+  receive(kind, data) {
     if (kind === "refused") return this.refused();
     if (kind === "tick") this.tick = data;
     if (kind === "reset") this.reset(data);
@@ -96,7 +96,7 @@ export class Live {
   }
 
   note() {
-    this.heard = performance.now();
+    this.receivedAt = performance.now();
     this.plan();
   }
 
@@ -106,8 +106,8 @@ export class Live {
     requestAnimationFrame(() => {
       this.planned = false;
       const [any] = this.tables.values();
-      const language = wanted || (this.tables.get(this.name) ?? any)?.house.language || spoken() || "en";
-      if (language !== spoken()) speak(language).then(() => this.plan());
+      const language = wanted || (this.tables.get(this.name) ?? any)?.house.language || languageInUse() || "en";
+      if (language !== languageInUse()) useLanguage(language).then(() => this.plan());
       else this.changed(this);
     });
   }
@@ -120,7 +120,7 @@ export class Live {
 
   // What is wrong, the worst first, as the key of a word and its values; null when nothing is.
   trouble(name) {
-    if ((performance.now() - this.heard) / 1000 > SILENT_S) return ["trouble.page", {}];
+    if ((performance.now() - this.receivedAt) / 1000 > SILENT_S) return ["trouble.page", {}];
     if (!this.tick) return ["trouble.connecting", {}];
     if (!this.tick.link) return ["trouble.broker", {}];
     const status = this.tables.get(name)?.status;

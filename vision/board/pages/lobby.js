@@ -3,15 +3,15 @@
 import { dress, limits, outcome } from "/house.js";
 import { $, Live, make, renderOnce, titleOf } from "/live.js";
 import { bigRoad, columnsIn } from "/roads.js";
-import { speakAsBoards, spoken, word } from "/words.js";
+import { useBoardsLanguage, languageInUse, word } from "/words.js";
 
 let dressed = "";
 
 function render(live) {
   const tables = [...live.tables];
   if (!tables.length) return;
-  if (dressed !== spoken()) dress(tables[0][1]);
-  dressed = spoken();
+  if (dressed !== languageInUse()) dress(tables[0][1]);
+  dressed = languageInUse();
   // As many columns as make tiles about as wide as high, so that all of them are on the screen.
   const across = Math.max(1, Math.min(tables.length, Math.round(Math.sqrt((tables.length * innerWidth) / innerHeight / 1.6))));
   $("tables").style.setProperty("--across", across);
@@ -34,7 +34,7 @@ function fill(box, name, table, trouble) {
   const last = result ? outcome(result) : "";
   const score = result?.winner ? `${result.punto?.points ?? "–"}–${result.banco?.points ?? "–"}` : "";
   box.classList.toggle("away", trouble !== null);
-  renderOnce(box, JSON.stringify([spoken(), trouble?.[0], last, score]), () => {
+  renderOnce(box, JSON.stringify([languageInUse(), trouble?.[0], last, score]), () => {
     const head = make("p", "head");
     head.append(make("b", "", titleOf(table, name)), make("span", "limits", limitsOf(table)));
     const foot = make("p", "foot");
@@ -54,7 +54,7 @@ function limitsOf({ house, status }) {
 }
 
 async function begin() {
-  await speakAsBoards();
+  await useBoardsLanguage();
   for (;;) {
     try {
       const names = (await (await fetch("/tables")).json()).map(({ table }) => table);

@@ -1,7 +1,7 @@
 // Log-in: sends name and password, a code where one is asked for, and opens the page of the role.
 
 import { $ } from "/live.js";
-import { speakAsBoards, translated, word } from "/words.js";
+import { useBoardsLanguage, translated, word } from "/words.js";
 
 const PAGES = /^\/(desk|floor|reports|dealer|setup|accept)(\/[A-Za-z0-9._-]+)?$/;
 const query = new URLSearchParams(location.search);
@@ -29,6 +29,6 @@ $("form").addEventListener("submit", async (event) => {
 });
 
 // After the form works: whoever is quick would send it past this script.
-await speakAsBoards();
+await useBoardsLanguage();
 if (query.get("why") === "role") $("why").textContent = word("login.role");
 if (query.get("why") === "ended") $("why").textContent = word("login.ended");

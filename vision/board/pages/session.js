@@ -2,7 +2,7 @@
 
 import { $, Live, make, setText } from "/live.js";
 import { forgetSecond, secondPerson } from "/second.js";
-import { speakAsBoards, spoken, translated, word, wordOf } from "/words.js";
+import { useBoardsLanguage, languageInUse, translated, word, wordOf } from "/words.js";
 
 let me = null;
 
@@ -20,7 +20,7 @@ async function call(path, fields) {
 
 // Who is logged in, who is named on the page; its words are there then too.
 export async function whoAmI() {
-  if (!spoken()) await speakAsBoards();
+  if (!languageInUse()) await useBoardsLanguage();
   me = await (await call("/me")).json();
   setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").onclick = logOut;

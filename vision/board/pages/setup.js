@@ -5,8 +5,8 @@ import { $, button, make, renderOnce, titleOf, warn } from "/live.js";
 import { follow, order, whoAmI } from "/session.js";
 import { alertWords, word, wordOf } from "/words.js";
 
-// Health messages kept of each reader: one a second, so ten minutes.
-const KEPT = 600;
+// Health messages stored of each reader: one a second, so ten minutes.
+const MOST_STORED = 600;
 const PLOTS = [
   ["fps", (health) => health.fps],
   ["event", (health) => health.event_ms?.p99],
@@ -34,11 +34,11 @@ function own(text) {
 }
 
 function remember(name, health) {
-  const kept = past.get(name) ?? [];
-  past.set(name, kept);
-  if (!health || kept.at(-1) === health) return;
-  kept.push(health);
-  if (kept.length > KEPT) kept.shift();
+  const latest = past.get(name) ?? [];
+  past.set(name, latest);
+  if (!health || latest.at(-1) === health) return;
+  latest.push(health);
+  if (latest.length > MOST_STORED) latest.shift();
 }
 
 function reader(name, table) {

@@ -19,10 +19,10 @@ async function save(event, asked) {
   const given = Object.fromEntries(FIELDS.map((field) => [field, $(field).type === "number" && $(field).value ? Number($(field).value) : $(field).value]));
   const { body, why } = await ask(url, given);
   if (body) show(body, asked);
-  setText("house-said", why || word("setup.house_saved"));
+  setText("house-saved", why || word("setup.house_saved"));
 }
 
-// `asked` is told whether the table file names its rules.
+// Calls `asked` with whether the table file names its rules.
 export async function beginHouse(asked) {
   const { body } = await ask(url);
   if (!body) return;

@@ -5,7 +5,7 @@ import { $, make, renderOnce, setText } from "/live.js";
 import { ask, get, picture, whoAmI } from "/session.js";
 import { beginHouse } from "/setup_house.js";
 import { Places, areaName } from "/setup_places.js";
-import { spoken, translated, word, wordOf } from "/words.js";
+import { languageInUse, translated, word, wordOf } from "/words.js";
 
 // Milliseconds between two live pictures, and between two questions how the command is doing.
 const LIVE_MS = 700;
@@ -22,14 +22,14 @@ let gauges = [];
 const done = { house: false, check: false, run: false, enrol: false };
 // Where the lines of a command go, and what the page says while it has the camera.
 const OUT = { check: "check", run: "coups", enrol: "enrol" };
-const KINDS = ["live", "drawn", "kept"];
+const KINDS = ["live", "drawn", "stored"];
 // The card of each place, and which places may do without.
 const LAID = { PUNTO_1: "As", PUNTO_2: "2s", PUNTO_3: "3s", DISCARD: "Kc", BANCO_1: "Ah", BANCO_2: "2h", BANCO_3: "3h", MOUTH: "Kd" };
 const OPTIONAL = ["PUNTO_3", "BANCO_3", "DISCARD"];
 const without = new Set();
 let laying = false;
 
-function say(id, text, bad = false) {
+function report(id, text, bad = false) {
   setText(id, text);
   $(id).classList.toggle("bad", bad);
 }
@@ -39,14 +39,14 @@ function say(id, text, bad = false) {
 async function look() {
   // A camera on a cable serves one program at a time; the reader draws what it sees.
   if (job.running && kind === "live") {
-    say("seen", word("setup.camera_busy"));
+    report("seen", word("setup.camera_busy"));
     return setTimeout(look, LIVE_MS);
   }
   const asked = kind;
   const { body: blob, why } = await picture(`${base}/picture/${laying ? "whole" : asked}`);
   if (asked === kind) showPicture(blob, why);
   if (blob && kind === "live") measure();
-  setTimeout(look, kind !== "kept" && blob ? LIVE_MS : 3000);
+  setTimeout(look, kind !== "stored" && blob ? LIVE_MS : 3000);
 }
 
 async function measure() {
@@ -62,19 +62,19 @@ function gauge({ name: measured, value, least, most, full, good, cure }) {
   const bar = make("meter");
   Object.assign(bar, { min: 0, max: full, low: least, high: Math.min(most, full), optimum: (least + Math.min(most, full)) / 2, value, title: name });
   bar.setAttribute("aria-label", name);
-  const words = make("dd", good ? "" : "bad", `${Number(value.toPrecision(2)).toLocaleString(spoken())}${good ? "" : `; ${translated(cure, ["gauge"])}`}`);
+  const words = make("dd", good ? "" : "bad", `${Number(value.toPrecision(2)).toLocaleString(languageInUse())}${good ? "" : `; ${translated(cure, ["gauge"])}`}`);
   words.prepend(bar);
   return [make("dt", "", name), words];
 }
 
 function showPicture(blob, why) {
   $("picture").classList.toggle("none", !blob);
-  if (!blob) return say("seen", why, true);
+  if (!blob) return report("seen", why, true);
   const old = shown;
   shown = URL.createObjectURL(blob);
   $("picture").src = shown;
   if (old) URL.revokeObjectURL(old);
-  say("seen", word(`view.${kind}`));
+  report("seen", word(`view.${kind}`));
 }
 
 function choose(wanted) {
@@ -82,15 +82,15 @@ function choose(wanted) {
   for (const name of KINDS) $(name).setAttribute("aria-pressed", name === kind);
   // The drawing has a strip below the picture, and the areas drawn in: none can be dragged there.
   $("places").toggleAttribute("hidden", kind === "drawn");
-  say("seen", word("setup.loading"));
-  if (kind === "kept") picture(`${base}/picture/kept`).then(({ body: blob, why }) => kind === "kept" && showPicture(blob, why));
+  report("seen", word("setup.loading"));
+  if (kind === "stored") picture(`${base}/picture/stored`).then(({ body: blob, why }) => kind === "stored" && showPicture(blob, why));
 }
 
 // --- the places ------------------------------------------------------------------------------
 
 async function load() {
   const { body, why } = await ask(`${base}/places${moved && `?moved=${encodeURIComponent(moved)}`}`);
-  if (why) return say("said", why, true);
+  if (why) return report("saved", why, true);
   places = new Places($("places"), body, changed);
   setText("how", word(places.measured ? "setup.measured" : "setup.measure"));
   changed();
@@ -103,7 +103,7 @@ function changed() {
   const any = names.length > 0;
   $("save").disabled = !any;
   $("undo").disabled = !any;
-  if (any) say("said", word("setup.not_saved", { names: names.map(areaName).join(", ") }));
+  if (any) report("saved", word("setup.not_saved", { names: names.map(areaName).join(", ") }));
 }
 
 // --- the laid cards --------------------------------------------------------------------------
@@ -136,7 +136,7 @@ async function measureCards() {
     places.propose(body.seen, body.places);
     $("keep").disabled = body.faults.length > 0 || !body.at_rest;
     const wait = body.faults.length || body.at_rest ? [] : [word("setup.moving")];
-    const fits = body.faults.length ? [] : [word("setup.fits", { mm: body.misfit_mm.toLocaleString(spoken()) })];
+    const fits = body.faults.length ? [] : [word("setup.fits", { mm: body.misfit_mm.toLocaleString(languageInUse()) })];
     const lines = [...body.faults.map((line) => `FAULT ${line}`), ...body.notes, ...fits, ...wait];
     renderOnce($("measured"), JSON.stringify(lines), () => lines.map(checkLine));
   } else $("measured").replaceChildren(checkLine(`FAULT ${why}`));
@@ -160,10 +160,10 @@ function showLaid(seen) {
 async function keep() {
   $("keep").disabled = true;
   const { body, why } = await ask(`${base}/places`, { laid: true });
-  if (why) return say("said", why, true);
+  if (why) return report("saved", why, true);
   lay(false);
   await load();
-  say("said", word("setup.saved", { file: body.kept ?? places.file }));
+  report("saved", word("setup.saved", { file: body.stored ?? places.file }));
 }
 
 // --- the next step -----------------------------------------------------------------------------
@@ -185,10 +185,10 @@ function guide() {
 async function save() {
   $("save").disabled = true;
   const { body, why } = await ask(`${base}/places`, { ways: places.ways, moved, version: places.version });
-  if (why) { $("save").disabled = false; return say("said", why, true); }
+  if (why) { $("save").disabled = false; return report("saved", why, true); }
   moved = "";
   await load();
-  say("said", word("setup.saved", { file: body.kept }));
+  report("saved", word("setup.saved", { file: body.stored }));
 }
 
 // --- what runs -------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ function showJob(now) {
 
 function showDeck(seen) {
   done.enrol = !job.running && job.code === 0;
-  $("progress").lang = seen ? "en" : spoken(); // a command's own line
+  $("progress").lang = seen ? "en" : languageInUse(); // a command's own line
   setText("progress", seen ?? (job.running ? word("setup.models") : ""));
   const missing = (seen?.match(/missing: ([^;]*)/)?.[1] ?? "").split(" ").filter((face) => /^[2-9TJQKA][shdc]$/.test(face));
   $("deck").hidden = !missing.length;
@@ -260,7 +260,7 @@ async function begin() {
   $("save").addEventListener("click", save);
   $("lay").addEventListener("click", () => lay(!laying));
   $("keep").addEventListener("click", keep);
-  $("undo").addEventListener("click", async () => { moved = ""; await load(); say("said", ""); });
+  $("undo").addEventListener("click", async () => { moved = ""; await load(); report("saved", ""); });
   beginHouse((asked) => { done.house = asked; guide(); });
   await load();
   if (!places) return;

@@ -29,7 +29,7 @@ async function fetched(language) {
 }
 
 // Load a language once, and put its words on the page: as text, as a label, as a hint in a field.
-export async function speak(language) {
+export async function useLanguage(language) {
   if (asked === language) return;
   asked = language;
   english = await fetched(FALLBACK);
@@ -46,10 +46,10 @@ export async function speak(language) {
 }
 
 // For pages that hear of no table: the language of the first board.
-export async function speakAsBoards() {
+export async function useBoardsLanguage() {
   const { language, languages } = await (await fetch("/words/house.json")).json();
   offer(languages);
-  return speak(wanted || language);
+  return useLanguage(wanted || language);
 }
 
 // A menu of the languages by their own names: beside the log-out, or in a corner.
@@ -84,7 +84,7 @@ function offer(languages) {
 }
 
 // The language that is on the page now.
-export const spoken = () => known;
+export const languageInUse = () => known;
 
 // Hands and bets by the names that the house's guests know: Punto and Banco, or Player and Banker.
 export function callSides(names) {

@@ -88,7 +88,7 @@ class DrawnFilm:
             self._path.unlink(missing_ok=True)
 
     def take(self, step: Step) -> None:
-        """Take what a step came to; it is said with the next picture."""
+        """Take what a step came to; it is shown with the next picture."""
         self._outputs += step.outputs
 
     def show(self, frame: Frame, seen: SightView | None) -> None:

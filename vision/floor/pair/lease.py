@@ -63,7 +63,7 @@ class Lease:
         # The monotonic instant at which the other was last seen to renew.
         self.renewed_s = -math.inf
         self.acked: Callable[[], int] = lambda: 0
-        self.term_of_log: Callable[[], int] = lambda: 0  # a store may have been set up anew since
+        self.term_of_log: Callable[[], int] = lambda: 0  # a store may have been set up again since
         self._store = store
         self._node = node
         self._length_s = length_s

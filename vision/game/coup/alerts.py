@@ -120,7 +120,7 @@ def reconcile(
         fault = wanted.get(key)
         after[key] = _end(alert, context) if fault is None else _update(alert, fault, context)
         if after[key] is not alert:
-            # One that people have seen in the meantime is not raised anew.
+            # One that people have seen in the meantime is not raised again.
             again = after[key].code != alert.code and after[key].state is RAISED
             changes.append(AlertChanged(context.at, after[key], first=again))
     for key, fault in wanted.items():

@@ -217,7 +217,7 @@ class Shoe(NamedTuple):
 
     @property
     def missed(self) -> int:
-        """How many numbers of cards were skipped: until a coup's change is told of the next one."""
+        """How many numbers of cards were skipped, until a coup's change is reported."""
         return self.gone - self.out
 
 

@@ -307,7 +307,7 @@ def _mirror(transition: Transition, coup: Coup) -> None:
 def _burned(transition: Transition, event: CoupSeen) -> int:
     """Return how many of the first of these cards are burned.
 
-    While a shoe is burning, those that lie in no slot; and where nobody said so, the first cards of
+    While a shoe is burning, those that lie in no slot; and where nobody stated it, the first of
     a shoe where they were laid aside, the first one open.
     """
     table, shoe, cards = transition.table, transition.table.shoe, event.cards
@@ -383,7 +383,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
 def _count(transition: Transition, before: Coup, after: Coup, changed: Changes) -> None:
     """Count the cards that are out of the shoe.
 
-    A coup with a card more shares a number with the next one until that is told of anew: a number
+    A coup with a card more shares a number with the next one until that is reported again: a number
     counts once.
     """
     same = before.first == after.first and before.back == after.back

@@ -25,11 +25,11 @@ from vision.sight.geometry.plane import POKER_MM, Image, Points, TableView
 from vision.sight.quality.view import SHARP_SHARE, focus
 from vision.sight.stills.reader import StillCard, read_still
 
-# Sizes of playing cards by name, mm. They are told apart by their proportions.
+# Sizes of playing cards by name, mm. They are distinguished by their proportions.
 SIZES = {"poker": POKER_MM, "bridge": (57.0, 88.0)}
 # The other size must fit so many times worse, or the size is asked for.
 SURE_OF_SIZE = 1.5
-# The risk (0 to 1) at which a card is named: it need only be told from seven others. A card that
+# The risk (0 to 1) at which a card is named: it need only be distinguished from seven. A card that
 # does not belong is given only if it is surer than FOREIGN, as print can look a little like a card.
 BOUND, FOREIGN = 0.2, 0.98
 # An outline that shares so much with a card's (intersection over union) is of that card.
@@ -126,7 +126,7 @@ def look(models: CardModels, image: Image, without: Collection[str] = ()) -> Lai
     faults += [_missing(place, found) for place in LAID if place not in {*seen, *without}
                and not any(called(place) in fault for fault in faults)]  # fmt: skip
     faults += _foreign(found, seen)
-    hands = [one for one in models.detector.glance(image, HAND) if one.kind is Kind.HAND]
+    hands = [one for one in models.detector.cards_and_hands(image, HAND) if one.kind is Kind.HAND]
     spread = np.concatenate([*seen.values(), np.zeros((0, 2), np.float32)])
     if seen and any(plane.shared_area(one.quad, spread) > 0 for one in hands):
         faults.append("a hand or an arm is over the table: take it away")
@@ -166,7 +166,7 @@ def measure(
 ) -> LaidCards:
     """Measure a table from pictures (H x W x 3, BGR) of one camera, one or more, all of one size.
 
-    `size` is a name of `SIZES` where the person has said it. Pictures with faults are left out;
+    `size` is a name of `SIZES` where the person has chosen it. Pictures with faults are left out;
     where all have some, those of the last are given.
     """
     looks = [look(models, image, without) for image in images]

@@ -309,7 +309,7 @@ class Detector:
         left, top, right, bottom = (int(edge) for edge in (*begin, *(begin + side)))
         return left, top, right, bottom
 
-    def glance(
+    def cards_and_hands(
         self, image: Image, least: float, window: Window | None = None
     ) -> tuple[Detection, ...]:
         """Return the boxes of cards and of hands, without outlines, from a score on (0 to 1).

@@ -4,9 +4,9 @@ The part of the picture round the mouth is seen from above and turned to the exi
 three of these small patches, the mouth at rest, some frames ago and now, and is given as an `infer`
 callable. It was trained on mouths drawn at random (`datasets/mouth`).
 
-The cut card is told by its colours, which no card before it had: all cards of a shoe have one back,
-all draws the same hands, so their colours are soon known. What a patch shows that it does not show
-at rest is compared with them, in boxes of the colour cube.
+The cut card is known by its colours, which no card before it had: all cards of a shoe have one
+back, all draws the same hands, so their colours are soon known. What a patch shows that it does not
+show at rest is compared with them, in boxes of the colour cube.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ ACTIONS: dict[str, Action] = {
     "take": _awaited(NEXT, DEPARTURE),  # the first of a clearing; not due: under-draw, removal
     "take more": _awaited(NEXT),  # the others
     "lies still": _free(MISSED),  # what seemed to be taken lies there
-    # What seemed to be in the hand is none. At ten times this rate true returns are not told; at a
+    # What seemed to be in the hand is none. At ten times this rate true returns are missed; at a
     # ten-thousandth passages that were none accuse (`models.evaluate.following --broken passages`).
     "no card": _free(DEPARTURE / 2),
 }

@@ -1,6 +1,6 @@
-"""What is said of each coup: its cards as far as hypotheses agree, how sure that is, and the odds.
+"""What is reported of each coup: its cards as far as hypotheses agree, how sure, and the odds.
 
-A thing is said once it is probable enough, and stays said until something else is: so what is
+A thing is reported once it is probable enough, and stands until something else is: so what is
 published does not flicker with the beam.
 
 Faults of the layout are found by the rules. What a layout does not show is alleged here: a card
@@ -35,9 +35,9 @@ from vision.sight.following.hypotheses import LEAST_LAWFUL, Decoder, Layout, Sta
 from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT
 from vision.sight.reading.faces import Face
 
-# From these probabilities on it is said that a card is out, and how a coup lies: 50 to 1, the odds
+# From these probabilities on a card is reported to be out, and how a coup lies: 50 to 1, the odds
 # from which a departure from procedure is alleged, or else the layout of a card that went back into
-# the shoe would be open when its return is alleged. A card that was said to be out is withdrawn
+# the shoe would be open when its return is alleged. A card that was reported as out is withdrawn
 # below 1 - OUT.
 OUT, PLACED = 0.97, 0.98
 # A coup is decided so long, ms, after the first card of the next one left: what was still open of
@@ -98,7 +98,7 @@ class Account:
 
     @property
     def is_laid(self) -> bool:
-        """Whether no other layout is likely, this one was said, and all of it was seen to lie."""
+        """Whether no other layout is likely, and this one was reported and all seen to lie."""
         if not self.seen:
             return False
         reported = tuple(card.place.slot for card in self.cards if card.place is not SHOE)
@@ -136,7 +136,7 @@ class Account:
         return next((card for card in found if card is not None and card in left), None)
 
     def counts(self, states: Weighed) -> int:
-        """Return how many cards are to be said to be out."""
+        """Return how many cards are to be reported as out."""
         most = max((len(state.cards) for state in states), default=0)
         number = min(len(self.cards), most)
         at_least = [0.0] * (most + 2)
@@ -328,7 +328,7 @@ class Allegations:
     _early: dict[int, float] = field(default_factory=dict)  # ln, by slot of the coup before
 
     def reported(self, first: int) -> tuple[Allegation, ...]:
-        """Return them as they are told, of a coup whose first card has that order."""
+        """Return them as they are reported, of a coup whose first card has that order."""
         return tuple(
             Allegation(code, None if number is None else first + number, odds)
             for (code, number), odds in self._found.items()

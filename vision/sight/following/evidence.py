@@ -61,7 +61,7 @@ NOVEL_CARD = 0.33
 ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # A card that is held or turned before the shoe looks partly or wholly out by turns, with 1 in 2
 # each for some 0.2 s. If it changed never, a second draw would be taken for it; if it did in each
-# picture, it would seem to be pushed back and drawn anew.
+# picture, it would seem to be pushed back and drawn again.
 LINGERS = math.log(1 / 2) * MOUTH_MS / 200
 # What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve
 # and no cut card. At 0, `out` was in time for 86 of 100 cards at 15 pictures a second, not for 90.
@@ -325,7 +325,7 @@ class CutWatch:
 
 
 def _cut(shown: float, novelty: float) -> float:
-    """Return what is said of the cut card, in logarithms of odds."""
+    """Return how likely it is the cut card, in logarithms of odds."""
     weighed = CUT_LINE[0] * (np.log(max(shown, 0.005) / max(1 - shown, 0.005)) + CUT_LINE[1])
     if novelty > NOVEL_CARD:
         weighed += NOVEL_LEAST

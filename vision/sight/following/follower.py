@@ -1,9 +1,9 @@
 """Follow the cards of one table from its pictures: what the camera shows becomes `CoupSeen` events.
 
 Each picture goes to the mouth's network, and each look to the detector; their evidence moves the
-hypotheses of the decoder, and what these agree on is said whenever it changes. Cards count from 1
-in the order in which they leave the shoe. While nothing is seen, nothing is evidence: what may have
-happened meanwhile is weighed as it comes back in sight, and nobody is accused of it.
+hypotheses of the decoder, and what these agree on is reported whenever it changes. Cards count from
+1 as they leave the shoe. While nothing is seen, nothing is evidence: what may have happened
+meanwhile is weighed as it comes back in sight, and nobody is accused of it.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ from vision.sight.following.procedure import FIRST_CARDS, Procedure
 from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
 
-# How likely the first cards of a shoe are burned before the camera, where nobody said whether.
+# How likely the first cards of a shoe are burned before the camera, where nobody stated whether.
 BURN_SEEN = 0.3
-BURN_REPORTED = 0.95  # the same where the house said so
+BURN_REPORTED = 0.95  # the same where the house stated so
 # After a longer time than this, ms, without a picture, what lay there may be gone; a slow camera
 # gives four a second.
 GAP_MS = 600
@@ -215,7 +215,7 @@ class Follower:
         """Take a picture: the values of the mouth's network (11) and, at a look, what is seen.
 
         Of what came between it and the picture before, all up to `still_at` (ms) was seen to be
-        still, unless the table was not seen meanwhile. Return what is to be said.
+        still, unless the table was not seen meanwhile. Return what is to be reported.
         """
         known = self._at if self._missed or self._at is None else max(self._at, still_at)
         gap = known is not None and at - known > GAP_MS
@@ -234,7 +234,7 @@ class Follower:
         decided = self.accounts.take(at, looked=sight is not None)
         for account in (*decided, *self.accounts.open, *self.accounts.withdrawn):
             if account.coup > self._muted:
-                events += self._say(at, account, decided=account in decided)
+                events += self._report(at, account, decided=account in decided)
         for account in decided:
             self.faces.forget(account.coup)
             if account.coup > self._muted:
@@ -319,7 +319,7 @@ class Follower:
         return found
 
     def cards(self) -> tuple[CardView, ...]:
-        """Return the cards of the running coup that lie in a slot, as they were said last."""
+        """Return the cards of the running coup that lie in a slot, as they were reported last."""
         account = self.accounts.open[-1] if self.accounts.open else None
         if account is None or account.published is None:
             return ()
@@ -339,10 +339,10 @@ class Follower:
         """Return the likeliest layouts of the running coup in words, each with its probability."""
         return self.accounts.open[-1].layouts if self.accounts.open else ()
 
-    # --- what is said ----------------------------------------------------------------------------
+    # --- what is reported -----------------------------------------------------------------------
 
-    def _say(self, at: int, account: Account, *, decided: bool = False) -> list[Event]:
-        """Return what is to be said of a coup, if it is another thing than was said last."""
+    def _report(self, at: int, account: Account, *, decided: bool = False) -> list[Event]:
+        """Return what is to be reported of a coup, if it differs from what was last."""
         # The numbers of its cards follow those of the coup before, which may change.
         for before in self.accounts.open:
             if before.coup == account.coup - 1 and before.coup > self._muted:

@@ -68,7 +68,7 @@ MOVED_SINCE_MS = 100
 LEARN_SHARE, RELEARN_MS = 0.05, 8000
 # From this score on (0 to 1) a box is a hand. Lower than for cards: what a hand that was missed
 # hides counts as gone, and of 80 looks at a film of another renderer with brown hands on tan felt
-# 86 % have a hand from here on, 85 % from 0.4. Lower, and shadows delay what is said of cards.
+# 86 % have a hand from here on, 85 % from 0.4. Lower, and shadows delay what is reported of cards.
 LEAST_HAND = 0.2
 # For how long, in ms, a checked back is not checked again while it lies still: cards lie face down
 # for seconds. Longer, and a card turned in its slot is recognised later; shorter costs time only.
@@ -257,7 +257,7 @@ class SlotWatch:
         return min(changes, key=lambda change: float(np.abs(change).sum()), default=none)
 
     def _learn(self, place: int, now: Patches, unlike: float, at: int) -> None:
-        """Learn an empty slot: at once, then slowly, and anew where the light has changed."""
+        """Learn an empty slot: at once, then slowly, and at once where the light has changed."""
         empty, since = self._empty[place], self._odd_since[place]
         odd = unlike > UNLIKE[0]
         self._odd_since[place] = (at if since is None else since) if odd else None
@@ -314,7 +314,7 @@ class TableBoxes:
 
     def look(self, image: Image) -> None:
         """Look at all of it."""
-        self.found = self._detector.glance(image, LEAST_SCORE, self._window)
+        self.found = self._detector.cards_and_hands(image, LEAST_SCORE, self._window)
 
     def renew(self, image: Image, change: Points) -> None:
         """Look again where boxes may be others after a change.
@@ -328,7 +328,7 @@ class TableBoxes:
         area = bounds(np.concatenate([change, *hands]))
         seen = area + JITTER_PX * OUTWARD
         part = self._detector.window(seen + self._reach * OUTWARD, *self._size, self._window)
-        now = self._detector.glance(image, LEAST_SCORE, part)
+        now = self._detector.cards_and_hands(image, LEAST_SCORE, part)
         others = (box for box in self.found if not _meets(box.quad, area))
         self.found = self._detector.once([*(box for box in now if _meets(box.quad, seen)), *others])
 

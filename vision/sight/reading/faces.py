@@ -193,7 +193,7 @@ class Face:
         return len(found) < LEAST_OBSERVATIONS and median(found) >= STRANGE_FOR_LONG
 
     def rests_at(self, found: Pose) -> Pose:
-        """Return the mean of where it was found lately; anew once it lies elsewhere."""
+        """Return the mean of where it was found lately; from the start once it lies elsewhere."""
         if self._rest is None or self._rest.distance(found) > RESTS_MM:
             self._rest = found
         self._rest = self._rest.towards(found, REST_SHARE)

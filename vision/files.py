@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 ROOT = 0  # the user id of root
 OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700  # modes: for the user of the program alone
+# Bytes of a file of secrets that are read: the passwords of thousands of people, 1 kB each.
+SECRET_BYTES = 8 * 1024 * 1024
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
@@ -74,6 +76,25 @@ def refuse_others_file(path: Path, what: str) -> None:
             f"{what}: {path} is in a folder in which others may replace it: chown "
             f"it and chmod go-w {path.resolve().parent}"
         )
+
+
+def secret_in(path: Path, what: str, cure: str) -> bytes:
+    """Return what is in a file that no other user may read, or replace, up to SECRET_BYTES.
+
+    ConfigurationError where they may, or where it cannot be read; `what` is the file's role for
+    people, `cure` what helps where there is none.
+    """
+    try:
+        if not is_private(path):
+            raise ConfigurationError(
+                f"{what}: {path} can be read by others: chmod 600 {path}; if others may have read "
+                "it, make another"
+            )
+        refuse_others_file(path, what)
+        with path.open("rb") as file:
+            return file.read(SECRET_BYTES)
+    except OSError as error:
+        raise ConfigurationError(f"{what}: cannot read {path}: {error.strerror}; {cure}") from error
 
 
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:

@@ -18,14 +18,14 @@ import pytest
 from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
-from vision.board.login.identity import Devices
+from vision.board.login.identity import Identities
 from vision.board.login.passwords import (
     STEP_S,
     PasswordBook,
-    SecondFactors,
     change_account,
     load_passwords,
     step_of,
+    use_code,
 )
 from vision.cli import main
 from vision.errors import OutsideError
@@ -71,15 +71,20 @@ def test_wrong_tries_elsewhere_keep_nobody_out_of_a_device_they_have_used(hall: 
 
 def test_device_of_one_person_is_none_of_anothers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cookie is for one name, from this server, for half a year."""
-    devices = Devices(b"s" * 32)
-    cookie = devices.cookie("Ann")
-    assert devices.known("Ann", cookie)
-    assert not devices.known("Bo", cookie)
-    assert not Devices(b"t" * 32).known("Ann", cookie)
-    assert not any(devices.known("Ann", odd) for odd in ("", ".", "1.2.3", cookie[:-1], "ä.ö.ü"))
+
+    def identities(secret: bytes) -> Identities:
+        book: Any = None
+        return Identities(book, book, secret=secret, used_codes=Path("none"), two_factors=())
+
+    ours = identities(b"s" * 32)
+    cookie = ours.new_device("Ann")
+    assert ours.device("Ann", cookie)
+    assert not ours.device("Bo", cookie)
+    assert not identities(b"t" * 32).device("Ann", cookie)
+    assert not any(ours.device("Ann", odd) for odd in ("", ".", "1.2.3", cookie[:-1], "ä.ö.ü"))
     later = time.time() + 183 * 86_400
     monkeypatch.setattr("itsdangerous.timed.time.time", lambda: later)
-    assert not devices.known("Ann", cookie)
+    assert not ours.device("Ann", cookie)
 
 
 def test_checks_of_passwords_run_one_at_a_time(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,21 +210,24 @@ def test_role_that_needs_a_second_factor_lets_nobody_in_without(tmp_path: Path) 
         assert hall.log_in(client, "Ann", code=code).status_code == 200
 
 
-def test_used_codes_are_known_after_a_restart(tmp_path: Path) -> None:
+def test_used_codes_are_known_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A code looked over somebody's shoulder is worth nothing, whatever is restarted."""
-    secret, path, now = pyotp.random_base32(), tmp_path / "used.json", 1_000_000.0
-    code = pyotp.TOTP(secret).at(int(now))
-    assert SecondFactors(path, lambda: now).passes("Ann", secret, code)
-    assert not SecondFactors(path, lambda: now).passes("Ann", secret, code)
-    assert SecondFactors(path, lambda: now).passes("Bo", secret, code)
+    secret, path, now = pyotp.random_base32(), tmp_path / "used.json", [1_000_000.0]
+    monkeypatch.setattr("vision.board.login.passwords.time.time", lambda: now[0])
+    code = pyotp.TOTP(secret).at(1_000_000)
+    assert use_code(path, "Ann", secret, code)
+    assert not use_code(path, "Ann", secret, code)
+    assert use_code(path, "Bo", secret, code)
     assert path.stat().st_mode & 0o777 == 0o600
-    later = pyotp.TOTP(secret).at(int(now) + STEP_S)
-    assert SecondFactors(path, lambda: now).passes("Ann", secret, f"{later[:3]} {later[3:]}")
-    assert not SecondFactors(path, lambda: now + 999).passes("Ann", secret, later)
-    assert not any(SecondFactors(path).passes("Ann", secret, odd) for odd in ("", "\ud800", "0"))
+    later = pyotp.TOTP(secret).at(1_000_000 + STEP_S)
+    assert use_code(path, "Ann", secret, f"{later[:3]} {later[3:]}")
+    now[0] += 999
+    assert not any(use_code(path, "Ann", secret, odd) for odd in (later, "", "\ud800", "0"))
     path.write_text("{", "utf-8")
     with pytest.raises(OutsideError, match="could be used twice"):
-        SecondFactors(path, lambda: now + 60).passes("Ann", secret, later)
+        use_code(path, "Ann", secret, later)
 
 
 def test_second_factor_is_set_up_by_the_command(

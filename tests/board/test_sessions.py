@@ -10,9 +10,11 @@ import pytest
 from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
-from vision.board.login.passwords import load_passwords, save_password
+from vision.board.login.passwords import PasswordEntry, load_passwords, save_password
 from vision.board.login.sessions import Sessions
 from vision.cli import main
+
+ACCOUNT = PasswordEntry(hash="of a password")
 
 
 @pytest.fixture
@@ -72,13 +74,13 @@ def test_session_ends_by_age_and_by_idleness() -> None:
     sessions = Sessions(
         idle_s=600, length_s=1000, ended=lambda one, why: ends.append((one.name, why)), clock=clock
     )
-    bo = sessions.open("Bo", "dealer")
+    bo = sessions.open("Bo", "dealer", ACCOUNT)
     for passed in (500, 999):
         clock.now = 1_000.0 + passed
         assert sessions.find(bo.id) == bo
     clock.now = 2_000.0
     assert sessions.find(bo.id) is None
-    cy = sessions.open("Cy", "surveillance")
+    cy = sessions.open("Cy", "surveillance", ACCOUNT)
     clock.now += 599
     assert sessions.find(cy.id, touch=False) == cy
     clock.now += 1
@@ -94,16 +96,16 @@ def test_session_that_nobody_asks_for_ends_with_the_next_log_in() -> None:
     sessions = Sessions(
         idle_s=600, length_s=1000, ended=lambda one, _why: ends.append(one.name), clock=clock
     )
-    sessions.open("Bo", "dealer")
+    sessions.open("Bo", "dealer", ACCOUNT)
     clock.now += 600
-    sessions.open("Cy", "surveillance")
+    sessions.open("Cy", "surveillance", ACCOUNT)
     assert ends == ["Bo"]
 
 
 def test_session_that_has_ended_stays_so() -> None:
     """A cookie that was stolen before the log-out is worth nothing."""
     sessions = Sessions(idle_s=600, length_s=1000)
-    session = sessions.open("Bo", "dealer")
+    session = sessions.open("Bo", "dealer", ACCOUNT)
     sessions.end(session)
     assert sessions.find(session.id) is None
 
@@ -111,14 +113,14 @@ def test_session_that_has_ended_stays_so() -> None:
 def test_cookie_of_nobody_is_no_session() -> None:
     """Neither a guess, nor one changed by a letter, of another server, or purpose."""
     sessions = Sessions(idle_s=600, length_s=1000)
-    session = sessions.open("Bo", "dealer")
-    other = Sessions(idle_s=600, length_s=1000).open("Bo", "dealer")
+    session = sessions.open("Bo", "dealer", ACCOUNT)
+    other = Sessions(idle_s=600, length_s=1000).open("Bo", "dealer", ACCOUNT)
     changed = session.id[:-1] + ("A" if session.id[-1] != "A" else "B")
-    for odd in ("", "guess", "\u00e4", changed, other.id, session.csrf):
+    for odd in ("", "guess", "\u00e4", changed, other.id):
         assert sessions.find(odd) is None, odd
     assert sessions.find(session.id) == session
     assert session.id not in repr(session)
-    assert session.csrf not in repr(session)
+    assert ACCOUNT.hash not in repr(session)
 
 
 def test_each_log_in_has_a_cookie_of_its_own(hall: Hall) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from argon2 import PasswordHasher
+
 from vision.access.users import Credential, RoleName, User, Users, save_users
-from vision.board.login.passwords import PasswordEntry, change_account, hashed
+from vision.board.login.passwords import PasswordEntry, change_account
 from vision.clock import now_ms
 from vision.config.table import TableConfig
 
@@ -35,7 +37,7 @@ def house_of_people(folder: Path) -> tuple[Path, Path]:
 @cache
 def _hash() -> str:
     """Return the hash of everybody's password, which takes a moment to make."""
-    return hashed(PASSWORD)
+    return PasswordHasher().hash(PASSWORD)
 
 
 def with_desk(config: TableConfig, users: Path, key: Path, **desk: object) -> TableConfig:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from vision.errors import ConfigurationError
-from vision.files import is_private, refuse_others_file, write_new, write_whole
+from vision.files import refuse_others_file, secret_in, write_new, write_whole
 from vision.wire.commands import signed_text
 from vision.wire.messages import iso
 
@@ -159,13 +159,8 @@ def load_credential(path: Path) -> Credential:
     """Read a secret key; ConfigurationError when it is none, or others may read it."""
     cure = "give a file that shoe-reader users add has made"
     try:
-        refuse_others_file(path, "key file")
-        if not is_private(path):
-            raise ConfigurationError(f"{path}: others may read this secret; chmod 600 {path}")
-        content = json.loads(path.read_bytes()[:FILE_LIMIT])
+        content = json.loads(secret_in(path, "key file", cure))
         secret = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(content["secret"]))
         return Credential(_name(content["name"]), secret)
-    except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ConfigurationError(f"{path}: not a key file; {cure}") from None

@@ -14,11 +14,13 @@ import json
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -120,6 +122,9 @@ BODY_S = 10.0
 log = logging.getLogger(__name__)
 
 
+T = TypeVar("T")
+
+
 class RefusalError(Exception):
     """A request is refused with a status of HTTP and a reason; `more` goes with the answer.
 
@@ -182,6 +187,68 @@ def _no_number(text: str) -> NoReturn:
 def _finite(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _no_number(text)
+
+
+# --- limits ---
+
+TOO_MANY = 429  # the status of HTTP of what was asked too often, or by too many at once
+# Keys of a throttle that are remembered; bounds memory, and the oldest is forgotten.
+KEYS = 10_000
+
+
+class Throttle:
+    """Limits how many times each key may do something in so many seconds."""
+
+    def __init__(
+        self, times: int, per_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._times = times
+        self._per_s = per_s
+        self._clock = clock
+        self._done: dict[str, deque[float]] = {}
+
+    def allows(self, key: str) -> bool:
+        """Whether the key may do it once more now."""
+        done = self._done.get(key)
+        while done and self._clock() - done[0] >= self._per_s:
+            done.popleft()
+        return not done or len(done) < self._times
+
+    def take(self, key: str) -> bool:
+        """Whether the key may do it once more now; counted where it may."""
+        allowed = self.allows(key)
+        if allowed:
+            self.count(key)
+        return allowed
+
+    def count(self, key: str) -> None:
+        """Note that the key has done it."""
+        if key not in self._done and len(self._done) >= KEYS:
+            del self._done[next(iter(self._done))]
+        self._done.setdefault(key, deque()).append(self._clock())
+
+    def forgive(self, key: str) -> None:
+        """Forget what the key has done."""
+        self._done.pop(key, None)
+
+
+class OneAtATime:
+    """Runs slow work in order, one piece at a time, beside the server's own thread."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._asked = 0
+
+    async def run(self, work: Callable[[], T], *, most: int, full: str) -> T:
+        """Return what the work comes to; RefusalError with `full` where `most` wait already."""
+        if self._asked >= most:
+            raise RefusalError(TOO_MANY, full)
+        self._asked += 1
+        try:
+            async with self._turn:
+                return await run_in_threadpool(work)
+        finally:
+            self._asked -= 1
 
 
 # --- server-sent events ---

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from vision import logging_setup
 from vision.board.desk.table_editor import TableEditor
-from vision.board.host.boards import Boards, address_of, serve_boards
-from vision.board.login.passwords import make_people
+from vision.board.host.boards import Boards, address_of, make_people, serve_boards
 from vision.camera.source import first_frame, is_live
 from vision.commands import reports_of
 from vision.commands.printing.drawn_film import live_measuring

@@ -25,8 +25,7 @@ from vision.app.reader import TableReader
 from vision.app.run_log import Destinations
 from vision.audit.verify import Trust
 from vision.board.desk.table_editor import TableEditor
-from vision.board.host.boards import serve_boards, with_broker
-from vision.board.login.passwords import make_people
+from vision.board.host.boards import make_people, serve_boards, with_broker
 from vision.camera.decoding import Outage, Shot
 from vision.commands import reports_of
 from vision.commands.printing.console import Console, say

@@ -20,7 +20,6 @@ import segno
 from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
 from vision.board.login.passwords import (
     PasswordEntry,
-    address_of,
     change_account,
     load_passwords,
     save_password,
@@ -32,6 +31,7 @@ from vision.errors import ConfigurationError
 from vision.files import locked
 from vision.wire.messages import iso
 
+ISSUER = "shoe-reader"  # as apps for codes show it beside the name
 FILES = (Path("people/users.json"), Path("users.json"))  # that of `setup` first, if there is one
 
 
@@ -132,7 +132,8 @@ def _second_factor(args: argparse.Namespace) -> None:
         print(f"{path}: {args.name} has no second factor any more")
         return
     secret = pyotp.random_base32()
-    segno.make(address_of(args.name, secret)).terminal(compact=True)
+    address = pyotp.TOTP(secret).provisioning_uri(name=args.name, issuer_name=ISSUER)
+    segno.make(address).terminal(compact=True)
     print(f"Scan it with an app for codes (TOTP), or type the secret in: {secret}")
     if sys.stdin.isatty():
         print("The code that it shows: ", end="", flush=True)

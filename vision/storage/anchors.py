@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import PRIVATE, is_private, opener, refuse_others_file, write_json, write_new
+from vision.files import PRIVATE, opener, secret_in, write_json, write_new
 from vision.record.chain import ODD, signed_text
 from vision.record.codec import canonical, record_from_json
 from vision.record.facts import Anchored, Fact, Recorded, Register, anchor_content
@@ -33,6 +33,7 @@ from vision.wire.form import Proves, unproven
 from vision.wire.messages import iso, unix_ms
 from vision.wire.session import Step, TableSession, advance
 
+FILE_LIMIT = 1024 * 1024  # bytes; some thousands of keys, beyond it is not a ring
 KEY_DIGITS = 16  # hex digits (64 bits) of a key's SHA-256: a name to find it by, not a proof
 
 log = logging.getLogger(__name__)
@@ -53,25 +54,11 @@ def make_keys(path: Path) -> Ed25519PublicKey:
     return key.public_key()
 
 
-def load_key(path: Path, named: str = "[log] signing_key") -> Ed25519PrivateKey:
-    """Read a private key; ConfigurationError when it is not a key, or others may read it.
-
-    `named` is where it was named, for the message.
-    """
-    try:
-        private = is_private(path)
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigurationError(
-            f"{named}: cannot read {path}: {error.strerror}; make one with "
-            f"shoe-reader log keys make {path}, or remove the line to keep an unsigned log"
-        ) from error
-    refuse_others_file(path, named)
-    if not private:
-        raise ConfigurationError(
-            f"{named}: {path} can be read by others, so anyone "
-            f"could sign: chmod 600 {path}; if others may have read it, make another key"
-        )
+def load_key(path: Path) -> Ed25519PrivateKey:
+    """Read a private key; ConfigurationError when it is not a key, or others may read it."""
+    named = "[log] signing_key"
+    cure = f"make one with shoe-reader log keys make {path}, or remove the line"
+    content = secret_in(path, named, cure)
     with suppress(ValueError, TypeError):
         key = serialization.load_pem_private_key(content, password=None)
         if isinstance(key, Ed25519PrivateKey):
@@ -312,9 +299,6 @@ def refuse_unsigned(log: Path, signer: LogSigner | None, register: Register) -> 
 
 
 # --- the ring of keys -----------------------------------------------------------------------------
-
-
-FILE_LIMIT = 1024 * 1024  # bytes; some thousands of keys, beyond it is not a ring
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from vision.board.desk.pages import Viewings
 from vision.board.login.pages import LoginPages
-from vision.board.login.sessions import Session, Viewings
+from vision.board.login.sessions import Session
 from vision.board.orders import Records
 from vision.board.rights import MAY_ALLOW, MAY_SEE
 from vision.board.web import RefusalError

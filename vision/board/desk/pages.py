@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ from starlette.routing import Route
 
 from vision.access.command_gate import NEEDED
 from vision.board.desk.history import History
-from vision.board.login.identity import Claim, NotKnownError, OneAtATime, Throttle
+from vision.board.login.identity import NotKnownError
 from vision.board.login.pages import Guarded, LoginPages
-from vision.board.login.sessions import Session, Viewings
-from vision.board.orders import Order, Second
+from vision.board.login.sessions import Session
+from vision.board.orders import Order, Records, Second
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
-from vision.board.web import RefusalError, TableFacts, stream
+from vision.board.web import OneAtATime, RefusalError, TableFacts, Throttle, stream
 from vision.errors import ShoeReaderError
 from vision.files import csv_text
 from vision.game.fold.commands import MAY_VOUCH
@@ -45,6 +46,8 @@ MEDIA_TYPES = {LEVELS[medium]: TYPES[medium] for medium in Medium}
 EXPORTS_ASKED = 8
 # Takes table, shoe, coup and the file to write.
 Exporter = Callable[[str, str, int, Path], object]
+# Looks that are remembered; bounds memory, and beyond it one is recorded again.
+SEEN_LIMIT = 20_000
 NO_ANSWER = "no answer from the table; look at its state before you give the order again"
 NO_ARCHIVE = "there are no reports here: [archive] address is not set in the table file"
 
@@ -56,6 +59,26 @@ Kinds = Mapping[str, tuple[str, ...]]
 # What can be asked of an archive, and what asks it.
 Reports = tuple[Kinds, Ask]
 NO_REPORTS: Reports = ({}, lambda _kind, _asked: {})  # of a house without one
+
+
+class Viewings:
+    """Records who looks at what, once in a session or, after `again_s` seconds, as going on."""
+
+    def __init__(self, records: Records, kind: Fact, *, again_s: float = math.inf) -> None:
+        self._records = records
+        self._kind = kind
+        self._again_s = again_s
+        self._seen_s: dict[tuple[str, str, str], float] = {}
+
+    def note(self, session: Session, table: str, subject: str) -> None:
+        """Have a look recorded; call it before anything is shown. OutsideError."""
+        key, now_s = (session.id, table, subject), time.monotonic()
+        if now_s - self._seen_s.get(key, -math.inf) < self._again_s:
+            return
+        self._records.fact(self._kind, table=table, subject=subject, **session.who)
+        self._seen_s[key] = now_s
+        while len(self._seen_s) > SEEN_LIMIT:
+            self._seen_s.pop(next(iter(self._seen_s)), None)
 
 
 class DeskPages:
@@ -77,7 +100,7 @@ class DeskPages:
         self._feed = login.records.orders.feed
         self._given = Throttle(*ORDERS_OF_A_PERSON)
         # One archive at a time: each folds a shoe of a log, on the processors that serve all pages.
-        self._exports = OneAtATime("exports")
+        self._exports = OneAtATime()
         self._viewings = Viewings(self._records, Fact.PICTURE_SEEN)
         self._results = Viewings(self._records, Fact.RESULTS_SEEN)
 
@@ -160,17 +183,15 @@ class DeskPages:
         """Return the second person, once it is known that it is them; NotKnownError."""
         if claimed is None:
             return None
-        claim = Claim.read(claimed if isinstance(claimed, dict) else {})
-        if claim.name == session.name:
+        fields = claimed if isinstance(claimed, dict) else {}
+        if fields.get("name") == session.name:
             raise NotKnownError(403, "the second person must be another one")
-        role = next(
-            (role for role in self._login.accounts.roles(claim.name) if role in MAY_VOUCH), ""
-        )
-        claim = replace(claim, role=claim.role or role)
-        role = await self._login.identify(claim, request)
-        if role not in MAY_VOUCH:
-            raise NotKnownError(403, f"this is not for the role {role} to vouch for")
-        return Second(claim.name, role)
+        name = await self._login.identify(fields, request)
+        roles = self._login.accounts.roles(name)
+        role = next((role for role in roles if role in MAY_VOUCH), "")
+        if not role:
+            raise NotKnownError(403, f"this is not for the role {' or '.join(roles)} to vouch for")
+        return Second(name, role)
 
     def _shoe(self, request: Request, _session: Session) -> dict[str, Any]:
         whole = self._history.shoe(request.path_params["table"], request.path_params["shoe"])

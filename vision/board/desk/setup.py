@@ -19,9 +19,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from vision.board.desk.pages import Viewings
 from vision.board.desk.table_editor import TableEditor
 from vision.board.login.pages import LoginPages
-from vision.board.login.sessions import Session, Viewings
+from vision.board.login.sessions import Session
 from vision.board.rights import MAY_SEE
 from vision.board.web import RefusalError
 from vision.config.editor import TableFile

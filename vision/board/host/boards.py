@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -19,7 +20,14 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from vision.access.users import load_credential
+from vision.access.users import (
+    Credential,
+    RoleName,
+    User,
+    Users,
+    load_credential,
+    save_users,
+)
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust
 from vision.board.desk.history import Backfill, History
@@ -27,9 +35,9 @@ from vision.board.desk.pages import NO_REPORTS, DeskPages, Reports
 from vision.board.desk.setup import SetupPages
 from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed, Recorder
-from vision.board.login.identity import Devices, Identities
+from vision.board.login.identity import Identities
 from vision.board.login.pages import LoginPages, believed_from
-from vision.board.login.passwords import PasswordBook, SecondFactors
+from vision.board.login.passwords import PasswordBook, save_password
 from vision.board.login.sessions import Session, Sessions
 from vision.board.orders import Orders, Records
 from vision.board.rights import DESK_TOPICS, desk_part
@@ -218,9 +226,9 @@ class _DeskServer:
         secret = bytes.fromhex(credential.sign_text(b"cookies of this desk"))
         identities = Identities(
             self._accounts,
-            SecondFactors(folder / "used-steps.json"),
-            Devices(secret),
-            records=self._records,
+            self._records,
+            secret=secret,
+            used_codes=folder / "used-steps.json",
             two_factors=desk.second_factor,
         )
         sessions = Sessions(
@@ -309,6 +317,21 @@ def people_files(config: TableConfig) -> tuple[Path, Path, Path]:
     passwords = config.desk.passwords
     stored = Path(passwords) if passwords else users.with_name("passwords.json")
     return users, stored, Path(config.desk.folder) if config.desk.folder else stored.parent
+
+
+def make_people(folder: Path, roles: Iterable[RoleName]) -> str:
+    """Let one person of each role log in, named after it, where nobody can yet; OutsideError.
+
+    Makes the users file, the passwords file and the desk's key; returns the password of them all.
+    """
+    desk, password = Credential.new("desk"), secrets.token_hex(6)
+    users = Users(users={"desk": User(roles=get_args(RoleName), key=desk.public, may_act_for=True)})
+    for role in roles:
+        users = users.with_user(role, User(roles=(role,)))
+        save_password(folder / "passwords.json", role, password)
+    save_users(folder / "users.json", users)
+    desk.save(folder / "desk.key")
+    return password
 
 
 def _check_secrecy(address: BoardSection) -> None:

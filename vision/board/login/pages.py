@@ -8,9 +8,7 @@ is opened for that person, and is theirs only while the header says the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from hmac import compare_digest
+from collections.abc import Callable, Iterable, Mapping
 from inspect import iscoroutinefunction
 from typing import Any, Literal
 from urllib.parse import quote
@@ -21,16 +19,13 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from vision.board.login.identity import KNOWN_S, Claim, Identities
+from vision.board.login.identity import KNOWN_S, Claim, Identities, NotKnownError
 from vision.board.login.sessions import Session, Sessions
 from vision.board.rights import HOME
 from vision.board.web import Answer, RefusalError, page, read_json
 from vision.config.table import BoardSection
-from vision.errors import OutsideError
 
-COOKIE = "shoe-reader"
-DEVICE_COOKIE = "shoe-reader-device"
-CSRF_HEADER = "x-shoe-reader"
+CLAIMED = ("name", "password", "code")  # what a page sends of somebody
 PAGES = re.compile(r"/[a-z]+(/[A-Za-z0-9._-]+)?")  # of ours, to which a log-in may lead
 
 # Makes the answer to a request of a session, or the data of it.
@@ -59,8 +54,8 @@ class LoginPages:
         self._sessions = sessions
         self._secure = address.is_private
         self._own = address.public_url.rstrip("/")
-        start = "__Host-" if self._secure else ""
-        self._cookie, self._device_cookie = start + COOKIE, start + DEVICE_COOKIE
+        self._cookie = "__Host-shoe-reader" if self._secure else "shoe-reader"
+        self._device_cookie = f"{self._cookie}-device"
 
     def routes(self) -> list[Route]:
         """Return the routes of logging in and out."""
@@ -68,7 +63,9 @@ class LoginPages:
             Route("/login", self._enter if self._header else page("login.html")),
             *([] if self._header else [Route("/login", self._log_in, methods=["POST"])]),
             Route("/logout", self.guard(self._log_out, change=True), methods=["POST"]),
-            Route("/me", self.guard(self._me)),
+            Route(
+                "/me", self.guard(lambda _, session: {"name": session.name, "role": session.role})
+            ),
         ]
 
     def session(self, request: Request, *, touch: bool = True) -> Session | None:
@@ -77,17 +74,21 @@ class LoginPages:
         session = self._sessions.find(token, touch=touch)
         if session is None or session.role not in self.accounts.roles(session.name):
             return None
-        if session.proof != self.accounts.proof(session.name):
+        if session.account != self.accounts.account(session.name):
             self._sessions.end(session, "an administrator ended it, or changed how to log in")
             return None
         named = request.headers.get(self._header, "") if self._header else session.name
         return session if named == session.name else None
 
-    async def identify(self, claim: Claim, request: Request) -> str:
-        """Return the role in which a claim holds; NotKnownError, recorded where it is a failure."""
-        device = request.cookies.get(self._device_cookie, "")
+    async def identify(self, fields: Mapping[str, Any], request: Request) -> str:
+        """Return who sends name, password and code; NotKnownError, recorded where it failed."""
+        name, password, code = given = [fields.get(each) or "" for each in CLAIMED]
+        if not all(isinstance(each, str) for each in given) or not (name and password):
+            raise NotKnownError(400, "name and password are needed")
         address = request.client.host if request.client else ""
-        return await self._identities.check(replace(claim, address=address, device=device))
+        device = request.cookies.get(self._device_cookie, "")
+        await self._identities.check(Claim(name, password, code, address, device))
+        return name
 
     def guard(
         self,
@@ -113,7 +114,8 @@ class LoginPages:
             if session.role not in allowed:
                 raise RefusalError(403, f"this is not for the role {session.role}")
             if change:
-                if not self._is_own(request, session):
+                own = self._own or f"{request.url.scheme}://{request.headers.get('host', '')}"
+                if request.headers.get("origin") != own:  # a browser says which site's page it is
                     raise RefusalError(403, "this did not come from a page of this board")
                 request.state.fields = await read_json(request)
             if note is not None:
@@ -142,51 +144,41 @@ class LoginPages:
 
         return guarded
 
-    def _is_own(self, request: Request, session: Session) -> bool:
-        origin = request.headers.get("origin")
-        own = self._own or f"{request.url.scheme}://{request.headers.get('host', '')}"
-        given = request.headers.get(CSRF_HEADER, "")
-        return compare_digest(given.encode(), session.csrf.encode()) and origin in (None, own)
-
     async def _log_in(self, request: Request) -> Response:
         # A page of another site cannot send JSON without asking first, which is never allowed.
         if not request.headers.get("content-type", "").startswith("application/json"):
             raise RefusalError(415, "send JSON")
-        claim = Claim.read(await read_json(request))
-        try:
-            role = await self.identify(claim, request)
-        except OutsideError as error:
-            raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
-        session = self._open(claim.name, role)
-        answer = JSONResponse(self._me(request, session), headers={"Cache-Control": "no-store"})
-        self._set_cookie(answer, self._cookie, session.id, None)
-        device = self._identities.devices.cookie(claim.name)
+        fields = await read_json(request)
+        name = await self.identify(fields, request)
+        session = self._open(name)
+        answer = JSONResponse({"page": _page_of(session.role, str(fields.get("next", "")))})
+        self._let_in(answer, session)
+        device = self._identities.new_device(name)
         self._set_cookie(answer, self._device_cookie, device, KNOWN_S)
         return answer
 
-    def _enter(self, request: Request) -> Response:
+    async def _enter(self, request: Request) -> Response:
         """Log in whom the proxy names, in the first role that they have."""
-        name = request.headers.get(self._header, "")
-        roles = self.accounts.roles(name)
-        if not roles:
-            raise RefusalError(403, "the proxy names nobody of the users file")
+        session = self.session(request)
+        if session is not None:  # its page is not for the role: round and round
+            return RedirectResponse(_page_of(session.role), 303)
+        session = self._open(request.headers.get(self._header, ""))
         wanted = request.query_params.get("next", "")
-        home = f"/{HOME[roles[0]]}"
-        if self.session(request) is not None:  # its page is not for the role: round and round
-            return RedirectResponse(home, 303)
-        session = self._open(name, roles[0])
-        answer = RedirectResponse(wanted if PAGES.fullmatch(wanted) else home, 303)
-        answer.headers["Cache-Control"] = "no-store"
-        self._set_cookie(answer, self._cookie, session.id, None)
+        answer = RedirectResponse(_page_of(session.role, wanted), 303)
+        self._let_in(answer, session)
         return answer
 
-    def _open(self, name: str, role: str) -> Session:
-        """Open a session, once that is recorded."""
-        try:
-            self.records.order("sign_in", {"by": name, "role": role, "accepted": True})
-        except OutsideError as error:
-            raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
-        return self._sessions.open(name, role, proof=self.accounts.proof(name))
+    def _open(self, name: str) -> Session:
+        """Open a session for a person in their first role, once that is recorded; OutsideError."""
+        role = next(iter(self.accounts.roles(name)), "")
+        if not role:
+            raise RefusalError(403, "nobody of the users file has that name")
+        self.records.order("sign_in", {"by": name, "role": role, "accepted": True})
+        return self._sessions.open(name, role, self.accounts.account(name))
+
+    def _let_in(self, answer: Response, session: Session) -> None:
+        answer.headers["Cache-Control"] = "no-store"
+        self._set_cookie(answer, self._cookie, session.id, None)
 
     def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None) -> None:
         # After an identity provider's page a browser follows to ours, and needs the cookie there.
@@ -197,18 +189,15 @@ class LoginPages:
 
     async def _log_out(self, _request: Request, session: Session) -> Response:
         self._sessions.end(session)
-        try:
-            self.records.order("sign_out", session.who)
-        except OutsideError as error:
-            why = f"you are logged out, but it is not recorded: {error}"
-            raise RefusalError(503, why) from error
+        self.records.order("sign_out", session.who)
         answer = JSONResponse({})
         answer.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
         return answer
 
-    def _me(self, _request: Request, session: Session) -> dict[str, Any]:
-        name, role = session.name, session.role
-        return {"name": name, "role": role, "csrf": session.csrf, "home": HOME[role]}
+
+def _page_of(role: str, wanted: str = "") -> str:
+    """Return the page that somebody wanted, if it is one of ours, else the first of their role."""
+    return wanted if PAGES.fullmatch(wanted) else f"/{HOME[role]}"
 
 
 def believed_from(app: ASGIApp, header: str, address: str) -> ASGIApp:

@@ -5,15 +5,12 @@ Both files are read again when they change, so that a person who is removed is o
 
 from __future__ import annotations
 
-import hashlib
 import os
-import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
 import pyotp
 from argon2 import PasswordHasher
@@ -21,27 +18,19 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
+from vision.access.users import Users, load_users
 from vision.clock import now_ms
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import WatchedFile, is_private, locked, refuse_others_file, write_json
+from vision.files import WatchedFile, locked, secret_in, write_json
 
-ISSUER = "shoe-reader"
 # Seconds that a code is shown for; what the apps take as given (RFC 6238, section 5.2).
 STEP_S = 30
 # Steps before and after this one whose codes are taken: clocks differ, and people type slowly.
 DRIFT = 1
-# Bytes of a passwords file that are read: thousands of people at about 1 kB each.
-FILE_LIMIT = 8 * 1024 * 1024
 # Characters of a password. NIST SP 800-63B asks for at least 8 and for at least 64 to be allowed;
 # the upper limit bounds what one log-in makes the server hash.
 SHORTEST = 10
 LONGEST = 200
-
-
-def address_of(name: str, secret: str) -> str:
-    """Return the address that an app takes the secret from, as a QR code or by hand."""
-    return pyotp.TOTP(secret).provisioning_uri(name=name, issuer_name=ISSUER)
 
 
 def step_of(secret: str, code: str, at_s: float) -> int:
@@ -53,33 +42,24 @@ def step_of(secret: str, code: str, at_s: float) -> int:
     return next((step for step in near if totp.verify(code, for_time=step * STEP_S)), 0)
 
 
-class SecondFactors:
-    """Checks codes, and remembers which have been used, in a file beside the sessions."""
+USED = TypeAdapter(dict[str, int])  # the step of time of the last code of each person
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        self._path = path
-        self._clock = clock
 
-    def passes(self, name: str, secret: str, code: str) -> bool:
-        """Whether a code is good, which uses it up; WriteError where that cannot be kept."""
-        step = step_of(secret, code.replace(" ", ""), self._clock())
-        with locked(self._path):
-            used = self._used()
-            if step <= used.get(name, 0):
-                return False
-            write_json(self._path, {**used, name: step}, mode=0o600)
-        return True
-
-    def _used(self) -> dict[str, int]:
+def use_code(used_codes: Path, name: str, secret: str, code: str) -> bool:
+    """Whether a code is good now, which uses it up; OutsideError where that cannot be kept."""
+    step = step_of(secret, code.replace(" ", ""), time.time())
+    with locked(used_codes):
         try:
-            return USED.validate_json(self._path.read_bytes())
-        except FileNotFoundError:
-            return {}
+            used = USED.validate_json(used_codes.read_bytes()) if used_codes.exists() else {}
         except (OSError, ValueError) as error:
             raise OutsideError(
-                f"{self._path}: cannot be read: {error}; without it a code could be used twice, so "
+                f"{used_codes}: cannot be read: {error}; without it a code could be used twice, so "
                 "none is taken: correct its permissions, or remove it"
             ) from error
+        is_new = step > used.get(name, 0)
+        if is_new:
+            write_json(used_codes, {**used, name: step}, mode=0o600)
+    return is_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +76,6 @@ class PasswordEntry:
     ended: int = 0
 
 
-USED = TypeAdapter(dict[str, int])  # the step of time of the last code of each person
 ENTRIES = TypeAdapter(dict[str, PasswordEntry])
 
 
@@ -109,12 +88,7 @@ def load_passwords(path: Path, *, needed: bool = True) -> dict[str, PasswordEntr
         return {}
     cure = "make one with shoe-reader users password NAME"
     try:
-        if not is_private(path):
-            raise ConfigurationError(f"{path}: others may read the passwords; chmod 600 {path}")
-        refuse_others_file(path, "passwords")
-        return ENTRIES.validate_json(path.read_bytes()[:FILE_LIMIT])
-    except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
+        return ENTRIES.validate_json(secret_in(path, "the passwords", cure))
     except ValueError:
         raise ConfigurationError(f"{path}: is not a passwords file; {cure}") from None
 
@@ -131,37 +105,17 @@ def change_account(
         write_json(path, ENTRIES.dump_python(accounts, exclude_defaults=True), mode=0o600)
 
 
-def hashed(password: str) -> str:
-    """Return the hash of a new password; ConfigurationError when it is too short or long."""
+def save_password(path: Path, name: str, password: str) -> None:
+    """Put a password into the file, which is created if it is missing.
+
+    ConfigurationError when the password is too short or long, WriteError.
+    """
     if not SHORTEST <= len(password) <= LONGEST:
         raise ConfigurationError(
             f"a password has {SHORTEST} to {LONGEST} characters; use a few words"
         )
-    return PasswordHasher().hash(password)
-
-
-def save_password(path: Path, name: str, password: str) -> None:
-    """Put a password into the file, which is created if it is missing.
-
-    ConfigurationError when the password is too short, OutsideError when it cannot be written.
-    """
-    new = hashed(password)
+    new = PasswordHasher().hash(password)
     change_account(path, name, lambda old: replace(old, hash=new, since=now_ms()))
-
-
-def make_people(folder: Path, roles: Iterable[RoleName]) -> str:
-    """Let one person of each role log in, named after it, where nobody can yet; OutsideError.
-
-    Makes the users file, the passwords file and the desk's key; returns the password of them all.
-    """
-    desk, password = Credential.new("desk"), secrets.token_hex(6)
-    users = Users(users={"desk": User(roles=get_args(RoleName), key=desk.public, may_act_for=True)})
-    for role in roles:
-        users = users.with_user(role, User(roles=(role,)))
-        save_password(folder / "passwords.json", role, password)
-    save_users(folder / "users.json", users)
-    desk.save(folder / "desk.key")
-    return password
 
 
 class PasswordBook:
@@ -200,12 +154,6 @@ class PasswordBook:
             return self._passwords.now().get(name, PasswordEntry())
         except ConfigurationError:
             return PasswordEntry()
-
-    def proof(self, name: str) -> str:
-        """Return what a session is tied to: another once any of it has changed."""
-        account = self.account(name)
-        tied = f"{account.hash}\n{account.secret}\n{account.ended}"
-        return hashlib.sha256(tied.encode()).hexdigest()
 
     def knows(self, name: str, password: str) -> bool:
         """Whether the password is that of the name; slow on purpose, so call it from a thread."""

@@ -3,7 +3,6 @@
 import { $ } from "/live.js";
 import { useBoardsLanguage, translated, word } from "/words.js";
 
-const PAGES = /^\/(desk|floor|reports|dealer|setup|accept)(\/[A-Za-z0-9._-]+)?$/;
 const query = new URLSearchParams(location.search);
 
 $("form").addEventListener("submit", async (event) => {
@@ -12,10 +11,11 @@ $("form").addEventListener("submit", async (event) => {
   $("why").textContent = "";
   let asksCode = false;
   try {
-    const body = JSON.stringify({ name: $("name").value, password: $("password").value, code: $("code").value });
+    const next = query.get("next") ?? "";
+    const body = JSON.stringify({ name: $("name").value, password: $("password").value, code: $("code").value, next });
     const answer = await fetch("/login", { method: "POST", headers: { "Content-Type": "application/json" }, body });
     const reply = await answer.json();
-    if (answer.ok) return location.assign(PAGES.test(query.get("next") ?? "") ? query.get("next") : `/${reply.home}`);
+    if (answer.ok) return location.assign(reply.page);
     $("why").textContent = translated(reply.why);
     asksCode = reply.ask === "code";
   } catch {

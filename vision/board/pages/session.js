@@ -1,10 +1,8 @@
-// The session of who is logged in, and requests to the server; every change carries the session's token.
+// The session of who is logged in, and requests to the server.
 
 import { $, Live, make, setText } from "/live.js";
 import { forgetSecond, secondPerson } from "/second.js";
 import { useBoardsLanguage, languageInUse, translated, word, wordOf } from "/words.js";
-
-let me = null;
 
 function leave(why) {
   location.assign(`/login?why=${why}&next=${encodeURIComponent(location.pathname)}`);
@@ -12,7 +10,7 @@ function leave(why) {
 
 // Ask the server, or change something when fields are given.
 async function call(path, fields) {
-  const headers = { "Content-Type": "application/json", "X-Shoe-Reader": me?.csrf ?? "" };
+  const headers = { "Content-Type": "application/json" };
   const answer = await fetch(path, fields && { method: "POST", headers, body: JSON.stringify(fields) });
   if (answer.status === 401) leave("ended");
   return answer;
@@ -21,7 +19,7 @@ async function call(path, fields) {
 // Who is logged in, who is named on the page; its words are there then too.
 export async function whoAmI() {
   if (!languageInUse()) await useBoardsLanguage();
-  me = await (await call("/me")).json();
+  const me = await (await call("/me")).json();
   setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").onclick = logOut;
   return me;

@@ -12,7 +12,7 @@ from tests.schemas import check
 from tests.table_log import events_of
 from vision.config import identity as module
 from vision.config.identity import identify
-from vision.game.events import Started
+from vision.game.events import Noticed, Started
 
 MODELS = {"detector": "0" * 64}
 
@@ -68,3 +68,30 @@ def test_signature_stands_in_the_log_and_in_status(tmp_path: Path) -> None:
         assert json.loads(status.payload)["identity"] == found
         (started,) = [e for e in events_of(journal._store) if isinstance(e, Started)]
         assert started.identity == found
+
+
+@pytest.mark.parametrize(
+    ("last", "then", "named"),
+    [
+        (("1" * 64, "eyes 1"), ("1" * 64, "eyes 1"), None),
+        (("", "eyes 1"), ("1" * 64, "eyes 1"), None),  # of a version that had no identity
+        (("1" * 64, "eyes 1"), ("2" * 64, "eyes 2"), "model eyes"),
+        (("1" * 64, "eyes 1"), ("2" * 64, "eyes 1"), "settings, calibration"),
+    ],
+    ids=["same", "first", "model", "settings"],
+)
+def test_other_installation_than_before_is_reported_to_surveillance(
+    tmp_path: Path, last: tuple[str, str], then: tuple[str, str], named: str | None
+) -> None:
+    """Whoever changes what reads cannot do so unnoticed: the next run raises it once."""
+    raised: list[str] = []
+    for at, (identity, model) in enumerate((last, then, then)):
+        with journal_of(tmp_path / "t.sqlite", 1, publish=False) as journal:
+            journal.start(1_700_000_000_000 + at, f"b{at}", (model,), identity)
+            codes = [one.alert.code for one in journal.table.alerts]
+            events = events_of(journal._store)
+            journal.stop(1_700_000_000_500 + at)
+        raised = [event.detail for event in events if isinstance(event, Noticed)]
+        assert codes == ["INSTALLATION"] * len(raised)
+    assert len(raised) == (named is not None)
+    assert named is None or named in raised[0]

@@ -21,7 +21,7 @@ from vision.clock import now_ms
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.game.commands import Command, SignIn
-from vision.game.events import Event, Started
+from vision.game.events import Event, Noticed, Started
 from vision.game.fold.commands import needs_second
 from vision.game.outputs import Replied
 from vision.mqtt.endpoint import endpoint_of
@@ -34,7 +34,14 @@ from vision.storage.log import Store, changed_log
 from vision.storage.log_reader import proven_messages, recent_orders
 from vision.version import VERSION
 from vision.wire.commands import UNANSWERED, Fields, RefusedError, ref_of
-from vision.wire.messages import Message, answer, health, last_will, unix_ms
+from vision.wire.messages import (
+    Message,
+    MessageStream,
+    answer,
+    health,
+    last_will,
+    unix_ms,
+)
 from vision.wire.session import Step, TableSession
 
 
@@ -206,6 +213,25 @@ def is_failed_log_in(event: Event) -> bool:
     return isinstance(event, Recorded) and event.kind is Fact.SIGN_IN_REFUSED
 
 
+def changed_installation(before: MessageStream, started: Started) -> tuple[Event, ...]:
+    """Return the report of a run in which another installation reads than in the run before it.
+
+    Nothing is known of the run before a log, nor of one by a version that had no identity.
+    """
+    if before.identity in ("", started.identity):
+        return ()
+    models = {model.partition(" ")[0] for model in {*before.models} ^ {*started.models}}
+    parts = [f"model {name}" for name in sorted(models)]
+    if before.version != started.version:
+        parts.insert(0, f"version {started.version} after {before.version}")
+    words = (
+        f"Identity {started.identity[:12]}, before {before.identity[:12]}; other than before: "
+        f"{', '.join(parts) or 'settings, calibration, rules or program files'}. Compare it with "
+        "what was approved: shoe-reader check --identify."
+    )
+    return (Noticed(started.at, "INSTALLATION", detail=words),)
+
+
 class Journal(RunLog):
     """A run's log, and its link, over which nothing goes that is not in the log."""
 
@@ -237,7 +263,8 @@ class Journal(RunLog):
         if after:  # as another version made them, if records prove that
             self.link.proven(range(stream.seq + 1, after + 1))
         started = Started(at, boot, VERSION, models, identity, stream.term, after=after)
-        return self.begin(started, more=unsigned_facts(self._unsigned, at))
+        changed = changed_installation(stream, started)
+        return self.begin(started, more=(*changed, *unsigned_facts(self._unsigned, at)))
 
     def begin(
         self, started: Started, *, before: Sequence[Event] = (), more: Sequence[Event] = ()

@@ -334,20 +334,15 @@ class Rows:
     `unproven` counts those that cannot be compared: their records were pruned.
     """
 
-    def __init__(
-        self, path: Path, after: int = BEFORE_ALL, until: int = NEWEST, *, unsent: bool = False
-    ) -> None:
-        """Take the rows of a table's log above `after`, up to `until`, or the `unsent` ones only.
-
-        Who takes those up to `until` leaves what stands at the end to who takes the others.
-        """
+    def __init__(self, path: Path, after: int = BEFORE_ALL, *, unsent: bool = False) -> None:
+        """Take the rows of a table's log above `after`, or the `unsent` ones only."""
         self.good = self.unproven = 0
-        self._path, self._until = path, until
-        condition = f"seq IN ({UNSENT})" if unsent else f"seq > {after} AND seq <= {until}"
+        self._path = path
+        condition = f"seq IN ({UNSENT})" if unsent else f"seq > {after}"
         self._waiting = _messages(path, condition)
         self._row = next(self._waiting, None)
         dense = [] if unsent else _rows(path, DENSE)
-        self._dense = dense[0][0] if dense else until
+        self._dense = dense[0][0] if dense else NEWEST
         self._last = -1
 
     def take(
@@ -367,8 +362,6 @@ class Rows:
         """Hold what is left, what stands and what is unsent against the log; OutsideError."""
         if self._row is not None:
             raise _changed(f"message {self._row.seq} on {self._row.topic} does not match the log")
-        if self._until < NEWEST:
-            return
         for (seq,) in _rows(self._path, f"{UNSENT} EXCEPT {NUMBERS}"):
             raise _changed(f"message {seq} is unsent, and it is not there")
         found = standing_messages(self._path)
@@ -379,7 +372,7 @@ class Rows:
     def _hold(self, message: Message) -> None:
         row = self._row
         if row is None or row.seq > message.seq:
-            if self._dense < message.seq <= self._until:
+            if self._dense < message.seq:
                 words = f"on {message.topic} message {message.seq} of record {self._last}"
                 raise _changed(f"{words} is missing")
             return

@@ -12,13 +12,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -33,7 +32,7 @@ from vision.board.table_state import Update
 from vision.config.table import BoardSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import picture_in
-from vision.wire.form import Payload
+from vision.wire.form import FormError, Payload, json_object
 
 # Streams of public boards at once. The rest of the connections (`server.IN_ALL`) is left to
 # those who log in, whatever the public does.
@@ -163,10 +162,7 @@ HANDLERS: Mapping[Any, Callable[[Request, Exception], Response | Awaitable[Respo
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a request; empty where it is none, too long or too slow.
-
-    Numbers that JSON does not have (NaN, Infinity, those beyond a float) make it none.
-    """
+    """Return the JSON object of a request; empty where it is none, too long or too slow."""
     body = b""
     try:
         async with asyncio.timeout(BODY_S):
@@ -174,19 +170,9 @@ async def read_json(request: Request) -> dict[str, Any]:
                 body += part
                 if len(body) > BODY_LIMIT:
                     return {}
-        content = json.loads(body, parse_constant=_no_number, parse_float=_finite)
-    except (ValueError, RecursionError, TimeoutError):
+        return json_object(body)
+    except (FormError, TimeoutError):
         return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
 
 
 # --- limits ---

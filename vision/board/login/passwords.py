@@ -160,6 +160,6 @@ class PasswordBook:
         stored = self.account(name).hash if self.roles(name) else ""
         try:
             self._hasher.verify(stored or self._nobody, password)
-        except (VerificationError, InvalidHashError, ValueError):
-            return False  # ValueError: a text that is no UTF-8
+        except (VerificationError, InvalidHashError):
+            return False
         return bool(stored)

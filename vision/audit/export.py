@@ -17,9 +17,6 @@ from importlib.resources.abc import Traversable
 from itertools import chain, count, groupby, takewhile
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from vision.audit.verify import (
     Auditor,
     Found,
@@ -30,7 +27,7 @@ from vision.audit.verify import (
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import refuse_existing
 from vision.record.chain import BrokenChainError, record_from_line, record_line
-from vision.record.codec import GENESIS, Record, canonical, event_from_json
+from vision.record.codec import GENESIS, Record, event_from_json
 from vision.record.facts import Anchored, EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
@@ -158,15 +155,11 @@ LARGEST_FILE = 64 * 1024 * 1024  # bytes; a clip has about 4 MB, and more would 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of an export; `evidence` is the folder of an `EvidenceStore`.
-
-    `key` signs the receipt, if there is one.
-    """
+    """The sources of an export; `evidence` is the folder of an `EvidenceStore`."""
 
     log: Path
     evidence: Path
     trust: Trust = field(default_factory=Trust)
-    key: Ed25519PrivateKey | None = None
 
 
 def write_archive(sources: Sources, out: Path, part: Part | None = None) -> dict[str, object]:
@@ -253,9 +246,6 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place, target)
     receipt = _receipt(folder, found, previous)
-    if sources.key is not None:
-        receipt["signer"] = fingerprint(sources.key.public_key())
-        receipt["signature"] = sources.key.sign(canonical(receipt).encode()).hex()
     (folder / RECEIPT).write_text(json.dumps(receipt, indent=2, sort_keys=True) + "\n", "utf-8")
     return receipt
 
@@ -301,7 +291,7 @@ def audit_archive(path: Path, trust: Trust) -> tuple[Found, str]:
     found = audit(_records(root / RECORDS), trust, begin)
     evidence = evidence_words(found.stored, _pieces(files))
     _compare_facts(found, evidence, receipt, trust)
-    return found, f"{evidence}\n{_signature_words(receipt, trust)}"
+    return found, evidence
 
 
 def _names(path: Path) -> list[str]:
@@ -355,24 +345,6 @@ def _compare_facts(found: Found, evidence: str, receipt: dict[str, object], trus
                 f"{RECEIPT} says {name} {receipt.get(name)!r}, but the export has {value!r}: the "
                 "receipt was changed"
             )
-
-
-def _signature_words(receipt: dict[str, object], trust: Trust) -> str:
-    """Return in words who signed the receipt; OutsideError where the signature is not good."""
-    if "signature" not in receipt:
-        return (
-            "the receipt is NOT signed: whoever packed it may have left pictures out; shoe-reader "
-            "export --signing-key signs it"
-        )
-    signed = {name: value for name, value in receipt.items() if name != "signature"}
-    key = next((key for key in trust.keys if fingerprint(key) == receipt.get("signer")), None)
-    if key is None:
-        return f"the receipt is signed by {receipt.get('signer')}, which was NOT verified"
-    try:
-        key.verify(bytes.fromhex(str(receipt["signature"])), canonical(signed).encode())
-    except (InvalidSignature, ValueError) as error:
-        raise OutsideError(f"{RECEIPT}: its signature is not good: it was changed") from error
-    return f"the receipt is signed by key {receipt['signer']}"
 
 
 def _read_receipt(root: Traversable, path: Path) -> dict[str, object]:

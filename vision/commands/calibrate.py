@@ -27,7 +27,7 @@ from vision.inference.load import ModelSet, for_pictures, open_models
 from vision.pictures import jpeg, picture_in
 from vision.setup.calibration.areas import OPTIONAL
 from vision.setup.calibration.cards import SIZES, LaidCards, measure
-from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, lacks, pairs_path, report
+from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, lacks, report
 from vision.setup.enrolment.enrol import enrol as enrol_deck
 from vision.setup.enrolment.gather import Showing
 from vision.sight.drawing import Drawing
@@ -165,7 +165,7 @@ def enrol(args: argparse.Namespace) -> None:
     out: Path = args.out or args.table.with_suffix(".deck")
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
-    refuse_existing(out, pairs_path(out))
+    refuse_existing(out)
     models = open_models(config.models.paths(), threads=args.threads)
     captured = (
         load_deck(args.refit).captured
@@ -176,7 +176,7 @@ def enrol(args: argparse.Namespace) -> None:
     for line in report(enrolled.measured):
         print(line)
     print(f"{len(captured.cards)} captured cards")
-    print(f"deck: {out} (sha256 {enrolled.sha256[:16]}); closest pairs: {pairs_path(out)}")
+    print(f"deck: {out} (sha256 {enrolled.sha256[:16]})")
     if enrolled.why:
         raise OutsideError(
             f"the deck is refused at an error of {config.reader.error_bound:g}: {enrolled.why}. "

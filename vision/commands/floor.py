@@ -5,29 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import Engine
-
 from vision import logging_setup
-from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
 from vision.commands import Run, actions_of
-from vision.commands.printing.console import TextTable, add_trust, trust_of, unbroken
-from vision.config.table import load
+from vision.commands.printing.console import TextTable, add_trust, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import csv_text, write_whole
 from vision.floor.archive.database import ARCHIVE_HELP, open_named, prune
 from vision.floor.archive.logs import Folder, Following, Writer
 from vision.floor.archive.questions import QUESTIONS, ask, asked_of
 from vision.floor.reread import read_all, recordings
-from vision.storage.log_reader import read_log
 
-# Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
-PRUNE_EVERY_S = 3600.0
 LOOK_EVERY_S = 2.0  # at the logs; their files are looked at, not read, where none has grown
 
 
@@ -44,7 +35,6 @@ def add_archive_arguments(parser: argparse.ArgumentParser) -> None:
     words = "take in the logs in folders, or named, as they grow"
     served = declare("serve", _serve, words, "FOLDER|LOG")
     add_trust(served)
-    served.add_argument("--days", type=int, metavar="N", help="instead of [archive] keep_days")
     add_trust(declare("load", _load, "load logs or exports into the archive", "LOG"))
     old = declare("prune", _prune, "delete what is older than --days")
     old.add_argument("--days", type=int, metavar="N", required=True, help="the days to keep")
@@ -59,62 +49,31 @@ def _serve(args: argparse.Namespace) -> None:
             "are brought"
         )
     engine, shown = open_named(args.archive, create=True)
-    days = args.days
-    if days is None:
-        days = load(Path(args.archive)).archive.keep_days if args.archive.endswith(".toml") else 0
     trust = trust_of(args)
-    folder, writer, over = Folder(args.files, trust), Writer(engine), threading.Event()
-    if days:
-        threading.Thread(target=_prune_on, args=(engine, days, over), daemon=True).start()
+    folder, writer = Folder(args.files, trust), Writer(engine)
     held = "what is signed" if trust.keys else "unsigned: give --public-key or --ring"
     print(f"archive: {shown}, of the logs in {', '.join(map(str, args.files))}; {held}", flush=True)
     printed = ""
-    try:
-        while True:
-            try:
-                folder.take_in(writer)
-                printed = ""
-            except OutsideError as error:  # the database is away: the logs are there later too
-                if str(error) != printed:
-                    logging.getLogger(__name__).warning("%s; trying again", error)
-                printed = str(error)
-            time.sleep(LOOK_EVERY_S)
-    finally:
-        over.set()
-
-
-def _prune_on(engine: Engine, days: int, over: threading.Event) -> None:
-    """Delete what is old, now and every hour until the event is set."""
     while True:
         try:
-            prune(engine, days, now_ms())
-        except OutsideError as error:
-            logging.getLogger(__name__).warning("nothing is deleted: %s", error)
-        if over.wait(PRUNE_EVERY_S):
-            return
+            folder.take_in(writer)
+            printed = ""
+        except OutsideError as error:  # the database is away: the logs are there later too
+            if str(error) != printed:
+                logging.getLogger(__name__).warning("%s; trying again", error)
+            printed = str(error)
+        time.sleep(LOOK_EVERY_S)
 
 
 def _load(args: argparse.Namespace) -> None:
     trust = trust_of(args)
-    _audit(args.files, trust)
     engine, shown = open_named(args.archive, create=True)
-    writer = Writer(engine)
     for log in args.files:
-        began = time.perf_counter()
-        count = Following(log, trust).take_in(writer)
-        print(f"{log}: {count} messages in {time.perf_counter() - began:.1f} s")
+        count = Following(log, trust).take_in(Writer(engine))
+        if trust.keys and not count:
+            raise OutsideError(f"{log}: no given key signed any of it; give the key of its table")
+        print(f"{log}: {count} messages")
     print(f"archive: {shown}")
-
-
-def _audit(logs: Sequence[Path], trust: Trust) -> None:
-    """Hold logs against what is trusted, before anything that they say is believed."""
-    for log in logs:
-        with unbroken(log):
-            found = audit(read_log(log), trust)
-        if trust.keys:
-            demand_signature(found)
-        print(f"{log}: the chain holds, {found.anchors} signatures of the log, last record "
-              f"{found.last.number}, hash {found.last.hash}")  # fmt: skip
 
 
 def _prune(args: argparse.Namespace) -> None:

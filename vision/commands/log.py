@@ -26,7 +26,6 @@ from vision.storage.anchors import (
     added,
     changed,
     fingerprint,
-    load_key,
     load_public,
     load_ring,
     make_keys,
@@ -149,14 +148,12 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     add("--coup", type=int, metavar="N", help="only this coup (of the last shoe that has it)")
     words = "the folder of evidence, if not beside the log"
     add("--evidence", type=Path, metavar="DIR", help=words)
-    add("--signing-key", type=Path, metavar="K", help="the log's private key: sign the receipt")
     add_trust(parser)
 
 
 def export(args: argparse.Namespace) -> None:
     """Verify, select and write; ConfigurationError or OutsideError."""
-    key = None if args.signing_key is None else load_key(args.signing_key)
-    sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args), key)
+    sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args))
     chosen = args.shoe or args.coup is not None
     with unbroken(args.log):
         part = Part(args.shoe, args.coup) if chosen else None

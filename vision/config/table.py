@@ -393,12 +393,11 @@ class DeskSection(AccountSection):
 class ArchiveSection(Section):
     """The house's archive of record, for `shoe-reader floor archive` and the reports at the desk.
 
-    `address`: SQL, or a file of SQLite; "": no reports. `rota`: who deals. `keep_days`: 0 for ever.
+    `address`: SQL, or a file of SQLite; "": no reports. `rota`: who deals.
     """
 
     address: str = ""
     rota: PathText = ""
-    keep_days: int = Field(default=0, ge=0, le=36_500)
 
 
 class TableConfig(Section):

@@ -120,5 +120,6 @@ def test_log_that_no_given_key_signed_is_not_loaded(tmp_path: Path) -> None:
     archive = tmp_path / "late.sqlite"
     words = ["floor", "archive", "load", str(tmp_path / "t.sqlite"), "--archive", str(archive)]
     assert main([*words, "--public-key", str(tmp_path / "key.pub")]) == 3
-    assert not archive.exists()
+    with open_archive(str(archive)).connect() as db:
+        assert db.execute(text("SELECT * FROM message")).first() is None
     assert main(words) == 0

@@ -53,7 +53,6 @@ def test_enrol_writes_a_deck_from_pictures_and_the_file_is_read_with(
     assert code == 0, said.err
     assert "seen 52 of 52 faces\n" in said.out
     deck = tmp_path / "table.deck"
-    assert (tmp_path / "table-pairs.png").exists()
     models = open_models(deck=deck, threads=1)
     assert models.hashes["deck"] == load(deck).sha256
     assert isinstance(models.classifier, DeckClassifier)

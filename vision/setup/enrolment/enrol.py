@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.config.table import CameraSection
-from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.inference.deck_file import write
 from vision.inference.load import ModelSet
@@ -42,9 +41,6 @@ LEAST_ALIKE_SPREAD = 0.18
 # A poor look: the one that this share of the looks at a card lying free are worse than. Chosen;
 # smaller, one poor view refuses a deck that can be read, larger, a deck is armed that reads badly.
 POOR = 0.25
-# The picture of pairs: size of a card, px (half larger than its crop), and pairs in a row.
-SHOWN_PX = (144, 204)
-COLUMNS = 3
 # The strengths below were chosen by eye on crops of simulated films; stronger ones make own cards
 # look less alike, and then cards of other decks are noticed less.
 WIDTH, HEIGHT = CROP_SIZE
@@ -151,25 +147,6 @@ def too_alike(found: NDArray[np.float64], bound: float) -> tuple[CardPair, ...]:
     return tuple(pair for pair in pairs if pair.margin < -math.log(bound))
 
 
-def sheet(pairs: Sequence[CardPair], faces: NDArray[np.uint8], bound: float) -> Image:
-    """Return a picture of pairs side by side, each with its margin and the margin it needs."""
-    width, height = SHOWN_PX
-    needed = -math.log(bound)
-    cell_w, cell_h = 2 * width + 36, height + 52
-    rows = max(1, -(-len(pairs) // COLUMNS))
-    picture = np.full((rows * cell_h, COLUMNS * cell_w, 3), 64, np.uint8)
-    for number, pair in enumerate(pairs):
-        x, y = number % COLUMNS * cell_w + 12, number // COLUMNS * cell_h + 40
-        for side, card in enumerate((pair.first, pair.second)):
-            shown = cv2.resize(faces[card.index], SHOWN_PX, interpolation=cv2.INTER_CUBIC)
-            left = x + side * (width + 8)
-            picture[y : y + height, left : left + width] = shown
-        words = f"{pair.first} {pair.second}  {pair.margin:.1f} of {needed:.1f}"
-        colour = (90, 90, 255) if pair.margin < needed else (235, 235, 235)
-        cv2.putText(picture, words, (x, y - 12), cv2.FONT_HERSHEY_SIMPLEX, 0.62, colour, 1, 16)
-    return picture
-
-
 # --- plain views ----------------------------------------------------------------------------------
 
 
@@ -238,8 +215,7 @@ LOOK_EVERY_MS = 250
 # An outline whose corners are further than this from a card on the table, mm, is a card in a hand
 # or no whole card. Chosen on simulated films; larger, bent crops are captured.
 MISFIT_MM = 15.0
-# How many of the closest pairs the picture shows (three rows of three), and the report names.
-PAIRS_SHOWN, PAIRS_NAMED = 9, 5
+PAIRS_NAMED = 9  # of the closest pairs, in the report and in the deck file; more tell nothing new
 # A message lists at most this many cards or pairs: about one line of a terminal.
 NAMED_AT_MOST = 12
 
@@ -332,10 +308,10 @@ def ask_all(gatherer: Gatherer, ask: Ask) -> None:
 
 
 def enrol(captured: Captured, models: ModelSet, *, bound: float, out: Path) -> Enrolled:
-    """Measure a deck, write its file and the picture of its closest pairs."""
+    """Measure a deck and write its file."""
     measured = measure(captured, models.classifier)
     why = not_armed_because(measured.margins, bound)
-    pairs = closest(measured.margins, PAIRS_SHOWN)
+    pairs = closest(measured.margins, PAIRS_NAMED)
     facts = {
         "classifier": models.hashes["classifier"],
         "bound": bound,
@@ -345,9 +321,6 @@ def enrol(captured: Captured, models: ModelSet, *, bound: float, out: Path) -> E
         "closest": [f"{pair}: {pair.margin:.1f}" for pair in pairs],
     }
     digest = write(out, measured.deck, measured.margins, captured, facts)
-    picture = sheet(pairs, measured.deck.faces, bound)
-    if not cv2.imwrite(str(pairs_path(out)), picture):
-        raise OutsideError(f"{pairs_path(out)}: the picture of the closest pairs is not written")
     return Enrolled(measured, digest, why)
 
 
@@ -357,11 +330,6 @@ def not_armed_because(margins: NDArray[np.float64], bound: float) -> str:
     alike = too_alike(margins, bound)
     words = [f"{p} are too alike under this lamp (margin {p.margin:.1f}, {needed})" for p in alike]
     return named(words, "; ")
-
-
-def pairs_path(out: Path) -> Path:
-    """Return where the picture of the closest pairs goes."""
-    return out.with_name(f"{out.stem}-pairs.png")
 
 
 def report(measured: Measured) -> Iterable[str]:

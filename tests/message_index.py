@@ -152,10 +152,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "faces of this deck look too much alike under this light",
         "improve the lamp, the focus or the deck, and enrol again",
     ),
-    "the picture of the closest pairs": (
-        _FILE,
-        "correct the folder, and enrol again to have the picture",
-    ),
     "others waited": (
         "somebody sends orders faster than the reader takes them",
         "find the sender in the broker's log, and withdraw its right to publish",
@@ -302,10 +298,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "does not match the receipt": (
         "a file of the export was changed",
-        "ask for the export again; keep this one as evidence",
-    ),
-    "its signature is not good: it was changed": (
-        "the receipt of an export was changed after it was signed",
         "ask for the export again; keep this one as evidence",
     ),
     "but the export has": (

@@ -37,7 +37,6 @@ from vision.setup.enrolment.enrol import (
     Watch,
     ask_all,
     enrol,
-    pairs_path,
     progress,
     report,
 )
@@ -286,7 +285,6 @@ def main() -> None:
         print(f"\n{name} with a 7h that is nearly a copy of its 7d")
         out = folder / "twins.deck"
         enrol_on_table(with_twin(name, "7d", "7h"), back_names("test")[0], models, out)
-        print(f"  closest pairs as pictures: {pairs_path(out)}")
 
 
 if __name__ == "__main__":

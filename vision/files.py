@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
@@ -34,6 +35,7 @@ SECRET_BYTES = 8 * 1024 * 1024
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+TIME = re.compile(r"(?<!\d)\d{8}-\d{6}(?!\d)")  # in the name of a recording: when it began
 OTHER_PICTURES = frozenset({".avif", ".heic", ".heif"})
 
 
@@ -173,6 +175,17 @@ def picture_files(folder: Path) -> list[Path]:
             names[-1].name,
         )
     return names
+
+
+def time_in_name(path: Path) -> int | None:
+    """Return the moment (UTC, as Unix ms) that a file is named after, None where it is after none.
+
+    As `20261121-180000`.
+    """
+    found = TIME.search(path.stem)
+    if found is None:
+        return None
+    return round(1000 * datetime.strptime(f"{found[0]}+0000", "%Y%m%d-%H%M%S%z").timestamp())
 
 
 def text_of(path: Path) -> str:

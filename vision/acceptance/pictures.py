@@ -8,11 +8,9 @@ layout is shown: guests and staff beyond it are black.
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from io import BytesIO
 from itertools import pairwise
@@ -29,12 +27,12 @@ from vision.acceptance.coups import LogBook, ReadCoup
 from vision.app.evidence import Crop, write_film
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import time_in_name
 from vision.pictures import jpeg, open_picture
 from vision.record.facts import Medium
 from vision.sight.geometry.plane import Image, Points
 from vision.storage.evidence import file_name, folder_of
 
-NAMED = re.compile(r"\d{8}-\d{6}")  # when a film began, UTC, in its name
 # Milliseconds before the cards are taken off at which a film is shown: at the first both hands lie
 # whole in most coups; the others are for where a hand was in the way, or the last card came late.
 BEFORE_MS = (1300, 600, 2300)
@@ -69,10 +67,8 @@ class Film:
             raise OutsideError(
                 f"{path}: cannot be read as a film: {error}; give a recording"
             ) from error
-        found = NAMED.search(path.stem)
-        if found is not None:
-            moment = datetime.strptime(found[0], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-            begun = round(1000 * moment.timestamp())
+        named = time_in_name(path)
+        begun = begun if named is None else named
         return cls(path, begun, begun + length_ms, digest)
 
     def frames(self, first: int, last: int) -> Iterator[tuple[int, Image]]:

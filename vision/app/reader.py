@@ -123,11 +123,8 @@ class RunListener(Protocol):
         """Take a step that is in the log."""
 
 
-class Viewer(Protocol):
+class Viewer(RunListener, Protocol):
     """Shows a run picture by picture."""
-
-    def take(self, step: Step) -> None:
-        """Take a step that is in the log."""
 
     def show(self, frame: Frame, seen: SightView | None) -> None:
         """Take a picture, and what sight made of it or of the last one it looked at."""

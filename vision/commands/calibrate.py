@@ -37,6 +37,7 @@ from vision.sight.reading.deck import Captured
 
 # A source is looked at this often, ms, while cards are laid; a live one ends after so long, ms.
 CARDS_EVERY_MS, LIVE_LIMIT_MS = 1_000, 180_000
+THREADS = 2  # of the networks, here where no table is read meanwhile; more hardly help
 QUALITY = 92  # of the picture that shows what was found, 0 to 100
 # How many times larger than its crop (96 x 136 px) a card is shown that a person is to name.
 ENLARGED = 4
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
             f"{args.table}: names no camera; give --source, or pictures of the eight cards laid as "
             "deploy/calibration.md shows"
         )
-    laid = partial(measure, for_pictures(threads=2), without=args.without, size=args.size)
+    laid = partial(measure, for_pictures(threads=THREADS), without=args.without, size=args.size)
     camera = file.camera(source=args.source or "0")
     if args.source is not None:
         camera = camera.model_copy(update={"source": args.source})
@@ -154,7 +155,6 @@ def add_enrol_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="F", help="the deck file (TABLE.deck beside the table file)")
     add("--ask", action="store_true", help="ask which card it is where the reader is not sure")
     add("--refit", type=Path, metavar="F", help="measure the cards captured in this file again")
-    add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
 def enrol(args: argparse.Namespace) -> None:
@@ -166,7 +166,7 @@ def enrol(args: argparse.Namespace) -> None:
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
     refuse_existing(out)
-    models = open_models(config.models.paths(), threads=args.threads)
+    models = open_models(config.models.paths(), threads=THREADS)
     captured = (
         load_deck(args.refit).captured
         if args.refit

@@ -31,7 +31,7 @@ from vision.commands import reports_of
 from vision.commands.printing.console import Console, say
 from vision.commands.printing.drawn_film import live_measuring
 from vision.config.table import TableConfig, load
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import ConfigurationError
 from vision.game.outputs import AlertChanged, AlertState
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.simulator.dealing import ready_film
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
     config, password = _with_people(load(file), folder, destinations.log)
     goes_on = args.loop or (sys.stdin.isatty() and not args.fast)
     with ExitStack() as opened:
-        broker = _broker(config, opened)
+        broker = opened.enter_context(EmbeddedBroker(0))  # another demo may be running
         config = with_broker(config, broker.port)
         config, no_reports = _with_archive(config, folder, opened)
         editor = TableEditor(config, file, live_measuring())
@@ -119,15 +119,6 @@ def _with_people(config: TableConfig, folder: Path, log: Path) -> tuple[TableCon
         "desk": config.desk.model_copy(update={"key": str(folder / "desk.key")}),
     }
     return config.model_copy(update=sections), password
-
-
-def _broker(config: TableConfig, opened: ExitStack) -> EmbeddedBroker:
-    """Open the broker, at a free port where the usual one is taken."""
-    broker = EmbeddedBroker(config.broker.port)
-    try:
-        return opened.enter_context(broker)
-    except OutsideError:
-        return opened.enter_context(EmbeddedBroker(0))
 
 
 def _with_archive(config: TableConfig, folder: Path, opened: ExitStack) -> tuple[TableConfig, str]:

@@ -14,6 +14,7 @@ from vision.inference.load import for_pictures
 from vision.pictures import GreyPictures, jpeg, picture_in
 from vision.sight.stills.reader import StillCard, annotate, read_still
 
+THREADS = 2  # of the networks; more hardly help with pictures of a few cards
 QUALITY = 90  # of JPEGs, 0 to 100: the outlines stay clear
 
 
@@ -24,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--annotate", type=Path, metavar="DIR", help="write each picture with its cards drawn on")
     words = "name a card only if its probability of error is at most this (default: %(default)s)"
     add("--bound", type=float, default=0.02, help=words)
-    add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     if not 0 <= args.bound < 1:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     drawn = _targets(args.annotate, args.images) if args.annotate else {}
-    models = for_pictures(threads=args.threads)
+    models = for_pictures(threads=THREADS)
     bad: list[str] = []
     greys = GreyPictures()
     found = []

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from datetime import datetime
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,14 +24,13 @@ import tomlkit
 
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
-from vision.files import make_folder, write_whole
+from vision.files import make_folder, time_in_name, write_whole
 from vision.record.chain import BrokenChainError
 from vision.storage.log_reader import message_lines
 from vision.wire.messages import unix_ms
 
 TABLE_FILE = "table.toml"  # of a folder that holds one film
 EVENINGS = (".jsonl", ".sqlite")  # endings of what was published that evening, in order of choice
-TIME = re.compile(r"(?<!\d)(\d{8})-(\d{6})(?!\d)")  # of the beginning (UTC) in a film's name
 # The sections of a table file that decide how a film is read; of the others nothing counts here:
 # where evidence and messages of the table went, who listens, what port is taken.
 OF_READING = ("site", "table", "profile", "dealing", "camera", "view", "models", "deck", "reader",
@@ -149,10 +146,9 @@ class Recording:
     @property
     def start_ms(self) -> int:
         """When it began, Unix ms: by its name, else the beginning of the evening's run, else 0."""
-        found = TIME.search(self.film.name)
-        if found is not None:
-            moment = datetime.strptime("".join(found.groups()) + "+0000", "%Y%m%d%H%M%S%z")
-            return round(1000 * moment.timestamp())
+        named = time_in_name(self.film)
+        if named is not None:
+            return named
         return 0 if self.evening is None else self.evening.began_ms
 
 

@@ -27,7 +27,7 @@ LONGEST = (
     "camera/test_losses.py",
     "datasets/dealing/test_style.py",
     "app/test_cut_card.py",
-    "audit/test_said.py",
+    "audit/test_continuity.py",
     "camera/test_camera.py",
     "audit/test_verify.py",
     "game/test_legal.py",

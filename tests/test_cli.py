@@ -26,7 +26,7 @@ def test_main_without_arguments_shows_every_command(capsys: pytest.CaptureFixtur
     assert {name.split()[0] for name in COMMANDS} <= {*shown.split()}
 
 
-def test_main_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_version_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """`--version` prints the version and ends well."""
     with pytest.raises(SystemExit) as caught:
         cli.main(["--version"])

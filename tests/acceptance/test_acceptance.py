@@ -378,7 +378,7 @@ def test_table_without_broker_and_without_a_recording_is_refused(few: Path) -> N
     assert main(["accept", "open", str(few / "table.toml")]) == 2
 
 
-def test_nobody_who_may_answer_is_said_when_the_page_opens(
+def test_nobody_who_may_answer_is_reported_when_the_page_opens(
     few: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The page would serve nobody; where somebody may, nothing is said."""

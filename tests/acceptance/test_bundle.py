@@ -124,7 +124,7 @@ def test_film_that_is_named_after_its_beginning_begins_then(house: Path) -> None
     assert Film.open(named, 5).began == 1_700_000_000_000
 
 
-def test_picture_of_a_coup_that_nobody_kept_is_said(house: Path) -> None:
+def test_picture_of_a_coup_that_nobody_kept_is_reported(house: Path) -> None:
     """Evidence has its days."""
     _, shown = opened(house)
     coup = ReadCoup("s9", "1", 0, 0, 0, {})

@@ -198,7 +198,7 @@ def test_coup_of_which_people_are_not_agreed_counts_as_wrong_in_the_bound(
     assert "1 counted as if wrong" in report["headline"][-1]
 
 
-def test_who_is_asked_second_can_be_told_from_nothing_known_before() -> None:
+def test_who_is_asked_second_can_be_inferred_from_nothing_known_before() -> None:
     """The record of the first answer draws; of those asked, at least half agree with the reader."""
     chance = random.Random(5)
     right, other = read_answer("Kc 2s / 5h 4h"), read_answer("Kc 3s / 5h 4h")

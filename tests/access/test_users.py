@@ -90,7 +90,7 @@ def test_list_and_remove_tell_who_may_speak(
         (("add", "Di", "--role", "dealer"), "is there already"),
     ],
 )
-def test_mistake_is_told_and_changes_nothing(
+def test_mistake_is_reported_and_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
 ) -> None:
     """A wrong use leaves the users file and every key as they were."""
@@ -111,7 +111,7 @@ def test_mistake_is_told_and_changes_nothing(
         b'{"users":{"A":{"roles":["dealer"],"may_act_for":"no"}}}', b" " * (FILE_LIMIT + 9),
     ],
 )  # fmt: skip
-def test_file_that_is_no_users_file_is_told(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_no_users_file_is_reported(tmp_path: Path, content: bytes) -> None:
     """Whatever the file holds, the answer names it and the cure."""
     path = tmp_path / "users.json"
     path.write_bytes(content)
@@ -123,7 +123,9 @@ def test_file_that_is_no_users_file_is_told(tmp_path: Path, content: bytes) -> N
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"[]", b"[" * 99_999, b'{"name":"A","secret":"00"}', b'{"name":1}']
 )
-def test_file_that_is_no_key_is_told_without_its_content(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_no_key_is_reported_without_its_content(
+    tmp_path: Path, content: bytes
+) -> None:
     """A wrong key file is named; nothing of what it holds is."""
     path = tmp_path / "a.key"
     path.write_bytes(content)

@@ -18,7 +18,7 @@ SEEDS = (5,)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
-def test_cut_card_on_film_is_told_once(seed: int, tmp_path: Path) -> None:
+def test_cut_card_on_film_is_reported_once(seed: int, tmp_path: Path) -> None:
     """From the picture of the shoe's mouth to the message of the shoe: the cut card is out."""
     film = [str(tmp_path), "--quiet", "--coups", "2", "--from", "396", "--seed", str(seed)]
     simulate.main([*film, "--size", "960x540", "--fps", "15", "--pace", "2", "--split", "test"])

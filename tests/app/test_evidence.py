@@ -140,7 +140,7 @@ def test_doubt_about_the_reader_has_its_picture_and_clip(tmp_path: Path) -> None
     assert {kept.medium for kept in table.kept() if kept.alert} == {Medium.STILL, Medium.CLIP}
 
 
-def test_every_card_read_has_its_still_before_it_is_told(dealt: Table) -> None:
+def test_every_card_read_has_its_still_before_it_is_reported(dealt: Table) -> None:
     """The picture of a reading is on the disk and numbered before the reading."""
     orders = [json.loads(m.payload) for m in dealt.messages if level(m) in ("card", "evidence")]
     shown: set[int] = set()
@@ -295,7 +295,7 @@ def test_shelf_stays_small() -> None:
     assert desk.shelf.of_card("s1", order) == (f"evidence/s1-1-c{order}",)
 
 
-def test_disk_that_fails_is_said_once_and_when_it_is_over(
+def test_disk_that_fails_is_reported_once_and_when_it_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without room for pictures the table goes on, and says that it has no proof."""

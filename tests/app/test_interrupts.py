@@ -44,7 +44,7 @@ def test_signal_acts_after_what_it_came_within(
         signal.raise_signal(number)
 
 
-def test_error_within_is_told_where_no_signal_came() -> None:
+def test_error_within_is_reported_where_no_signal_came() -> None:
     """An error passes, and the signals act as before."""
     with pytest.raises(ValueError, match="full"), uninterrupted():
         raise ValueError("full")

@@ -278,7 +278,7 @@ def test_run_again_live_goes_on_with_the_shoe(start: TableConfig, tmp_path: Path
     assert len(of(first, "shoe")) > len(of(second, "shoe"))
 
 
-def test_run_camera_lost_is_said_once_and_mended(
+def test_run_camera_lost_is_reported_once_and_mended(
     start: TableConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An outage makes the reader blind until the next picture, and is said once."""

@@ -36,7 +36,7 @@ def test_every_play_has_a_golden_log() -> None:
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_golden_log_says_what_it_said(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_golden_log_gives_what_it_published(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every message of a golden log is, byte for byte, what it was when it was written."""
     assert replay(path, "--check") == 0, capsys.readouterr().err
 

@@ -184,7 +184,7 @@ def test_log_says_which_clips_were_replaced(machine: Machine) -> None:
     assert "NO RECORD" not in evidence_words(found.stored, {}, found.deleted)
 
 
-def test_picture_that_went_without_a_word_is_told_by_an_audit(machine: Machine) -> None:
+def test_picture_that_went_without_a_word_is_reported_by_an_audit(machine: Machine) -> None:
     """What the log has the hash of is there, or the log says that it was deleted."""
     machine.take_pictures(2)
     found = audit(read_log(machine.path), Trust())

@@ -417,7 +417,7 @@ def test_order_that_nobody_signed_is_not_taken_over(killed: Path) -> None:
         go_on(killed)
 
 
-def test_what_was_not_signed_before_a_crash_is_said_and_reported(killed: Path) -> None:
+def test_what_was_not_signed_before_a_crash_is_recorded_and_reported(killed: Path) -> None:
     """The next run takes it over, says in a record which it was, and raises an alert."""
     records = list(read_log(killed / "t.sqlite"))
     assert audit(killed) == 0

@@ -62,7 +62,7 @@ def blindness(events: list[Event]) -> list[Event]:
     return [event for event in events if isinstance(event, ViewLost | ViewBack)]
 
 
-def test_outage_is_told_from_the_last_picture_on() -> None:
+def test_outage_is_reported_from_the_last_picture_on() -> None:
     """What passed unseen began with the last picture, not when the fault was noticed."""
     watch = supervisor(Seer())
     watch.take(shot(1000))
@@ -106,7 +106,7 @@ def test_outage_does_not_count_as_time_without_a_look() -> None:
     assert takes(watch, 4100, 4200, 4300, skipped=2) == []
 
 
-def test_reasons_overlap_and_only_the_last_end_is_told() -> None:
+def test_reasons_overlap_and_only_the_last_end_is_reported() -> None:
     """A camera that comes back into the dark does not make a table seen."""
     seer = Seer()
     watch = supervisor(seer)
@@ -120,7 +120,7 @@ def test_reasons_overlap_and_only_the_last_end_is_told() -> None:
     assert not watch.counts.blind
 
 
-def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -> None:
+def test_models_that_hang_are_reported_by_another_clock_and_their_answer_is_kept() -> None:
     """The stall is said while the call still hangs; what it saw counts when it comes back."""
     seer = Seer()
     watch = supervisor(seer, stall_s=0.2)

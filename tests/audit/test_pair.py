@@ -37,7 +37,7 @@ def test_log_of_a_reader_that_died_is_the_beginning_of_the_others(
     assert cli.main(["audit", str(logs[1]), *ended(logs[0], capsys)]) == 0
 
 
-def test_two_histories_are_told_apart(
+def test_two_histories_are_distinguished(
     logs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A reader that went on by itself is found."""

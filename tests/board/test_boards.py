@@ -312,7 +312,7 @@ def test_server_of_this_machine_answers_to_its_own_names_only(broker: EmbeddedBr
             assert (host, answer.status_code) == (host, status)
 
 
-def test_server_port_in_use_is_told() -> None:
+def test_server_port_in_use_is_reported() -> None:
     """A taken port is told with its number and the cure."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))

@@ -198,7 +198,7 @@ def test_desk_correction_changes_the_public_board(
     assert (order.by, str(order.card), order.slot.name) == ("Ann", "5s", "BANCO_1")
 
 
-def test_desk_refusal_is_told_with_its_reason(enter: Enter, reader: Reader) -> None:
+def test_desk_refusal_is_reported_with_its_reason(enter: Enter, reader: Reader) -> None:
     """What the table refuses is said in its words, and typing is not lost meanwhile."""
     screen = enter("Cy", "desk")
     reader.play(faulty().events)
@@ -541,7 +541,7 @@ def test_pages_show_no_code_of_a_fault(enter: Enter, screen: Screen, reader: Rea
             assert not [word for word in words if re.fullmatch(r"[A-Z0-9]+_[A-Z0-9_]+", word)]
 
 
-def test_board_is_not_told_what_the_desk_knows(screen: Screen, reader: Reader) -> None:
+def test_board_does_not_receive_what_the_desk_knows(screen: Screen, reader: Reader) -> None:
     """Everything that the public page receives is public, through a coup with a fault."""
     screen.page.evaluate(
         """async (path) => {

@@ -91,7 +91,7 @@ def screen(workshop: Workshop) -> Iterator[Screen]:
     found.page.close()
 
 
-def test_house_rules_are_saved_and_said(screen: Screen, workshop: Workshop) -> None:
+def test_house_rules_are_saved_and_reported(screen: Screen, workshop: Workshop) -> None:
     """What is chosen stands in the table file, and the page says so."""
     screen.page.select_option("#dealing", "face-down")
     screen.page.click("#house button")
@@ -162,7 +162,7 @@ def test_what_the_reader_sees_is_shown_while_it_reads(screen: Screen) -> None:
     assert page.is_visible("#places")
 
 
-def test_live_picture_that_cannot_be_had_is_told(screen: Screen, workshop: Workshop) -> None:
+def test_live_picture_that_cannot_be_had_is_reported(screen: Screen, workshop: Workshop) -> None:
     """Without a kept picture the page says so, with the cure; the places stay on the screen."""
     text = workshop.file.read_text("utf-8")  # a save before this test may have kept one
     workshop.file.write_text(re.sub(r"^layout = .*$", "", text, flags=re.MULTILINE), "utf-8")

@@ -125,19 +125,19 @@ def test_folder_broken_picture_is_named(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_folder_without_pictures_is_told(tmp_path: Path) -> None:
+def test_folder_without_pictures_is_reported(tmp_path: Path) -> None:
     """An empty folder is a mistake in the settings."""
     with pytest.raises(ConfigurationError, match="holds no pictures"):
         read(tmp_path)
 
 
-def test_file_missing_is_told(tmp_path: Path) -> None:
+def test_file_missing_is_reported(tmp_path: Path) -> None:
     """A wrong name is told before anything starts."""
     with pytest.raises(ConfigurationError, match="no such file"):
         read(tmp_path / "none.mp4")
 
 
-def test_file_of_text_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_file_of_text_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A text file given as video is told in our words, without chatter from the libraries."""
     path = tmp_path / "notes.mp4"
     path.write_text("this is not a video\n" * 100, encoding="utf-8")
@@ -151,7 +151,7 @@ def test_file_of_text_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     [(b"LOVE", "Süd!".encode("latin-1")), (b"MJPG", b"????")],
     ids=["text in another coding", "pictures in no known one"],
 )
-def test_video_with_strange_words_is_read_or_told(
+def test_video_with_strange_words_is_read_or_reported(
     tmp_path: Path, true: bytes, false: bytes
 ) -> None:
     """What a file says of itself never ends the program; pictures that can be decoded are."""
@@ -173,7 +173,7 @@ def test_video_with_strange_words_is_read_or_told(
 
 
 @pytest.mark.parametrize(("name", "code"), [("a.avi", "MJPG"), ("a.mkv", "mp4v")])
-def test_video_cut_in_half_is_read_and_told(tmp_path: Path, name: str, code: str) -> None:
+def test_video_cut_in_half_is_read_and_reported(tmp_path: Path, name: str, code: str) -> None:
     """What is there is read, then the cut is told with the number of frames."""
     whole = video(tmp_path / name, 60, code=code)
     data = whole.read_bytes()
@@ -184,7 +184,7 @@ def test_video_cut_in_half_is_read_and_told(tmp_path: Path, name: str, code: str
     assert 20 <= len(shots) <= 40
 
 
-def test_video_mp4_cut_in_the_last_frame_is_told(tmp_path: Path) -> None:
+def test_video_mp4_cut_in_the_last_frame_is_reported(tmp_path: Path) -> None:
     """An MP4 whose last frame is half there says so, though the decoder may hide it."""
     path = video(tmp_path / "a.mp4", 30)
     data = path.read_bytes()
@@ -218,13 +218,13 @@ def _shift_chunks(moov: bytes, by: int) -> bytes:
     return bytes(out)
 
 
-def test_camera_unplugged_is_told() -> None:
+def test_camera_unplugged_is_reported() -> None:
     """A camera that is not there or is busy ends with an outside error and the cure."""
     with pytest.raises(OutsideError, match="unplugged, or another program"):
         open_source(camera_at("9"))
 
 
-def test_address_refused_is_told() -> None:
+def test_address_refused_is_reported() -> None:
     """An address where nothing answers is told within the opening time."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -328,7 +328,7 @@ def test_stream_that_never_answers_leaves_nothing_behind() -> None:
         assert left.handles <= before.handles
 
 
-def test_stream_pictures_are_told_as_they_are(camera: HttpCamera) -> None:
+def test_stream_pictures_are_reported_as_they_are(camera: HttpCamera) -> None:
     """What comes through the shared memory is what the camera sent."""
     known = [picture(number).mean() for number in range(60)]
     shots = open_source(camera_at(camera.url))

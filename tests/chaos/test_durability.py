@@ -61,7 +61,7 @@ def test_result_is_not_held_up_by_messages_that_are_sent_again(
 
 
 @pytest.mark.parametrize("fault", [disks.full, disks.read_only, disks.slow])
-def test_disk_that_fails_is_told_and_play_goes_on_after(fault: disks.Fault) -> None:
+def test_disk_that_fails_is_reported_and_play_goes_on_after(fault: disks.Fault) -> None:
     """Proof c: said at once with the cure, nothing wrong published, complete afterwards."""
     assert fault()
 

@@ -57,7 +57,7 @@ def test_part_that_hangs_is_ended(
     assert "over its time" in capsys.readouterr().out.splitlines()[-1]
 
 
-def test_part_without_time_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_part_without_time_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """What was not tried because the hour was over counts as broken."""
     assert chaos.main([SMALL[0], "--minutes", "0"]) == 1
     assert "the time was over" in capsys.readouterr().out.splitlines()[-1]

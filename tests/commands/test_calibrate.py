@@ -195,7 +195,7 @@ def test_numbers_of_no_move_are_refused(table: Path) -> None:
     assert table.read_bytes() == before
 
 
-def test_camera_that_pictures_do_not_name_is_said(
+def test_camera_that_pictures_do_not_name_is_reported(
     tmp_path: Path, laid: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A new table file from a picture alone has the machine's first camera, and says so once."""

@@ -48,7 +48,7 @@ class Reader:
         self.health_at_s = time.monotonic() - age_s
 
 
-def test_health_of_a_running_reader_is_told_in_words(tmp_path: Path) -> None:
+def test_health_of_a_running_reader_is_reported_in_words(tmp_path: Path) -> None:
     """How often it looks, and whether it is blind."""
     with serve_figures(Reader(0), "127.0.0.1", 0, {}) as port:
         told = " ".join(_health(config_of(tmp_path, metrics={"port": port})))
@@ -81,12 +81,12 @@ def test_orders_tells_who_may_give_them(tmp_path: Path) -> None:
     assert "2 users, 1 of them desks" in told
 
 
-def test_clock_is_told(tmp_path: Path) -> None:
+def test_clock_is_reported(tmp_path: Path) -> None:
     """Whatever the kernel says comes out in words."""
     assert next(_clock(config_of(tmp_path)))
 
 
-def test_log_that_nobody_signs_is_told(tmp_path: Path) -> None:
+def test_log_that_nobody_signs_is_reported(tmp_path: Path) -> None:
     """Signing is off until somebody makes a key: the check says what that means, and the cure."""
     told = " ".join(_log(config_of(tmp_path, log={"path": str(tmp_path / "t.sqlite")})))
     assert "NOT SIGNED" in told

@@ -29,7 +29,7 @@ def test_enrol_without_a_table_file_names_it(
     assert "nix.toml: no such file" in capsys.readouterr().err
 
 
-def test_enrol_into_a_missing_folder_is_told_before_the_deck_is_shown(
+def test_enrol_into_a_missing_folder_is_reported_before_the_deck_is_shown(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nobody shows 52 cards for a file that cannot be written."""
@@ -49,7 +49,7 @@ def test_enrol_from_a_source_without_cards_says_what_is_missing_and_writes_nothi
     assert not table.with_suffix(".deck").exists()
 
 
-def test_refit_of_a_file_that_is_no_deck_is_told(
+def test_refit_of_a_file_that_is_no_deck_is_reported(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The table file is not a deck."""

@@ -188,7 +188,7 @@ def test_reader_without_users_file_answers_how_to_make_one(
         (["void_coup", "Coup=3"], "a field's name"),
     ],
 )
-def test_order_that_is_none_is_told_before_it_is_sent(
+def test_order_that_is_none_is_reported_before_it_is_sent(
     table: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
 ) -> None:
     """A slip of the pen is told at once."""

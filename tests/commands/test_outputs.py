@@ -44,7 +44,7 @@ def shell(command: str, *words: str) -> subprocess.CompletedProcess[str]:
 @needs_full
 @pytest.mark.parametrize("name", WORDS)
 @pytest.mark.parametrize("out", ["> /dev/full", ">&-"])
-def test_result_that_cannot_be_said_is_an_error(name: str, out: str) -> None:
+def test_result_that_cannot_be_reported_is_an_error(name: str, out: str) -> None:
     """A full disk, a closed output: one line, and exit code 3."""
     done = shell(out, *WORDS[name])
     assert done.returncode == 3
@@ -66,7 +66,7 @@ def test_pipe_that_nobody_reads_is_an_error() -> None:
 
 @needs_full
 @pytest.mark.parametrize("out", ["2> /dev/full", "2>&-", "> /dev/full 2>&1"])
-def test_error_that_cannot_be_said_is_an_exit_code(out: str) -> None:
+def test_error_that_cannot_be_reported_is_an_exit_code(out: str) -> None:
     """Without a place for its words a command still ends with the code of its error."""
     assert shell(out, "explain", "nonsense").returncode == 2
 

@@ -33,7 +33,7 @@ def packed(image: np.ndarray, suffix: str = ".jpg") -> bytes:
     ],
     ids=["heic", "heif", "avif", "empty", "gif", "cut"],
 )
-def test_file_that_is_no_picture_is_said_with_the_cure(data: bytes, words: str) -> None:
+def test_file_that_is_no_picture_is_reported_with_the_cure(data: bytes, words: str) -> None:
     """What a telephone makes is named, and what helps."""
     assert decode_picture(data) is None
     with pytest.raises(AssertionError, match=words):
@@ -49,7 +49,7 @@ def test_picture_that_is_cut_off_is_none(suffix: str, share: float) -> None:
     assert decode_picture(data[: round(share * len(data))]) is None
 
 
-def test_grey_pictures_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_grey_pictures_are_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     """A camera at night is told with what to switch."""
     grey, greys = cv2.cvtColor(NOISE[..., 0], cv2.COLOR_GRAY2BGR), GreyPictures()
     seen = decode_picture(packed(np.asarray(grey, np.uint8)))
@@ -74,7 +74,7 @@ def test_pictures_of_a_folder_come_in_natural_order(
 
 
 @pytest.mark.parametrize("names", [("b", "a"), ("img1", "photo2"), ("IMG_0001", "20260131")])
-def test_order_that_is_a_guess_is_said(
+def test_order_that_is_a_guess_is_reported(
     names: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Where names do not say the order, people hear which was taken."""

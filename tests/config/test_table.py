@@ -112,13 +112,13 @@ def test_load_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     assert "site: missing" in message
 
 
-def test_load_no_such_file_is_told(tmp_path: Path) -> None:
+def test_load_no_such_file_is_reported(tmp_path: Path) -> None:
     """A wrong file name is named."""
     with pytest.raises(ConfigurationError, match="no such file"):
         load(tmp_path / "none.toml")
 
 
-def test_load_binary_file_is_told(tmp_path: Path) -> None:
+def test_load_binary_file_is_reported(tmp_path: Path) -> None:
     """A picture given as table file is refused in words."""
     path = tmp_path / "table.toml"
     path.write_bytes(bytes(range(1, 256)))
@@ -126,7 +126,7 @@ def test_load_binary_file_is_told(tmp_path: Path) -> None:
         load(path)
 
 
-def test_password_unset_variable_is_told(tmp_path: Path) -> None:
+def test_password_unset_variable_is_reported(tmp_path: Path) -> None:
     """A password variable that is not set is named; the password itself is never in the file."""
     config = load(table_file(tmp_path, 'password_env = ""', 'password_env = "NO_SUCH_VARIABLE"'))
     with pytest.raises(ConfigurationError, match="NO_SUCH_VARIABLE"):

@@ -128,7 +128,7 @@ def test_example_of_a_floor_makes_files_that_only_their_owner_reads(tmp_path: Pa
         ({"users": {"r": "reader:a.b"}}, "no dots"),
     ],
 )
-def test_floor_that_makes_no_sense_is_told(
+def test_floor_that_makes_no_sense_is_reported(
     change: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     """No file is written of a cluster that would not work."""

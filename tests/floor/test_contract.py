@@ -124,7 +124,7 @@ def test_messages_of_a_topic_arrive_in_order(brokers: Brokers, store: Store, pre
         publisher.stop()
 
 
-def test_later_display_is_told_what_stands_and_not_what_was_cleared(
+def test_later_display_receives_what_stands_and_not_what_was_cleared(
     brokers: Brokers, store: Store, prefix: str
 ) -> None:
     """Retained messages; an empty one takes a topic back, at every node of a cluster in the end."""
@@ -171,7 +171,7 @@ def test_reader_that_comes_again_ends_its_old_connection_before_it_speaks(
     again.loop_stop()
 
 
-def test_will_is_told_and_stands_when_a_reader_vanishes(brokers: Brokers, prefix: str) -> None:
+def test_will_is_reported_and_stands_when_a_reader_vanishes(brokers: Brokers, prefix: str) -> None:
     """A reader whose machine dies is offline for displays that come later, too."""
     dying = new_client(brokers.table, "dying")
     dying.will_set(prefix + "status", b'{"state":"offline"}', 1, retain=True)

@@ -133,7 +133,7 @@ def test_recording_knows_its_table_and_its_time(tmp_path: Path) -> None:
     ("names", "words"),
     [(["a.mp4"], r"put a\.toml or table\.toml beside"), (["a.mp4", "a.mp4"], "named twice")],
 )
-def test_recording_that_cannot_be_told_is_refused(
+def test_recording_that_cannot_be_reported_is_refused(
     names: list[str], words: str, tmp_path: Path
 ) -> None:
     """The words name the file that is wanted."""

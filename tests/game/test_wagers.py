@@ -140,7 +140,7 @@ def result(winner: Winner | None) -> CoupResult:
     )
 
 
-def test_outcome_of_a_told_result() -> None:
+def test_outcome_of_a_stated_result() -> None:
     """A result that was told is taken as told; a held one amounts to nothing yet."""
     told = outcome_of_result(result(Winner.PUNTO))
     assert told == Outcome(Winner.PUNTO, None, True, True, True, False)

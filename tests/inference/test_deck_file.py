@@ -100,7 +100,7 @@ def test_deck_that_is_not_armed_is_refused_and_names_the_cards(tmp_path: Path) -
         open_deck(put(tmp_path, armed=False), "abc")
 
 
-def test_missing_deck_file_and_folder_are_told(tmp_path: Path) -> None:
+def test_missing_deck_file_and_folder_are_reported(tmp_path: Path) -> None:
     """A wrong path is the user's to mend, a missing folder the disk's."""
     with pytest.raises(ConfigurationError, match="no such deck file"):
         load(tmp_path / "nix.deck")

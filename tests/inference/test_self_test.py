@@ -52,7 +52,7 @@ def test_damaged_models_are_found(part: str, harm: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("spoilt", ["picture", "answer", "missing"])
-def test_damaged_test_picture_is_told(tmp_path: Path, spoilt: str) -> None:
+def test_damaged_test_picture_is_reported(tmp_path: Path, spoilt: str) -> None:
     """The canary itself may be what is broken: said before anything starts."""
     for name in (PICTURE, PICTURE.with_suffix(".toml")):
         shutil.copy(name, tmp_path)

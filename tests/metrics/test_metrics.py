@@ -122,7 +122,7 @@ def test_figures_take_no_orders() -> None:
         assert ask("127.0.0.1", port)["frames"] == 1
 
 
-def test_taken_port_is_told_and_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_taken_port_is_reported_and_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """A reader reads whether or not somebody can ask how it is."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
@@ -132,7 +132,7 @@ def test_taken_port_is_told_and_stops_nobody(caplog: pytest.LogCaptureFixture) -
             assert "choose another [metrics] port" in caplog.text
 
 
-def test_no_port_is_no_server_and_no_answer_is_told() -> None:
+def test_no_port_is_no_server_and_no_answer_is_reported() -> None:
     """Without a port nothing listens; who asks a reader that does not run is told."""
     with serve_figures(Reader(), "127.0.0.1", None, LABELS) as port:
         assert port is None

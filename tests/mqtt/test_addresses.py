@@ -81,7 +81,7 @@ def test_password_leaves_this_machine_by_tls_or_by_leave(
 
 
 @pytest.mark.parametrize("host", ["a b", "user@a", "http://a", "a:port", ""])
-def test_host_that_is_none_is_told(host: str, tmp_path: Path) -> None:
+def test_host_that_is_none_is_reported(host: str, tmp_path: Path) -> None:
     """With the key and the cure, before anything starts."""
     file = table_file(tmp_path)
     text = file.read_text("utf-8")

@@ -33,7 +33,7 @@ def say(store: Store, seq: int) -> None:
     store.append([entry(out(seq, seq), *messages)])
 
 
-def test_display_is_told_at_once_what_a_broker_keeps_waiting(tmp_path: Path) -> None:
+def test_display_receives_at_once_what_a_broker_keeps_waiting(tmp_path: Path) -> None:
     """Copies of what is public, at another node; none while messages get through."""
     heard: list[str] = []
     with (
@@ -73,7 +73,7 @@ def test_display_is_told_at_once_what_a_broker_keeps_waiting(tmp_path: Path) -> 
         wire.close()
 
 
-def test_each_node_has_a_connection_again_when_all_were_started_anew_in_turn(
+def test_each_node_has_a_connection_again_when_all_were_started_again_in_turn(
     tmp_path: Path,
 ) -> None:
     """The next death does not find all at one node."""

@@ -65,7 +65,7 @@ def test_retained_message_reaches_a_later_client_and_can_be_cleared(broker: Embe
         assert listener.heard == [("t/status", True, '"online"')]
 
 
-def test_last_will_is_told_and_kept_when_a_client_vanishes(broker: EmbeddedBroker) -> None:
+def test_last_will_is_reported_and_kept_when_a_client_vanishes(broker: EmbeddedBroker) -> None:
     """A reader that dies is reported offline, also to those who ask later."""
     heard: list[tuple[bytes, bool]] = []
     early = client_of(broker.port, "early")

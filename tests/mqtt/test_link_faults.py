@@ -191,7 +191,7 @@ def test_server_that_takes_the_connection_and_says_nothing_is_complained_of(
     server.close()
 
 
-def test_broker_that_acknowledges_nothing_is_left_and_told(
+def test_broker_that_acknowledges_nothing_is_left_and_reported(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It answers signs of life, so only the missing acknowledgement shows that it is stuck."""
@@ -212,7 +212,7 @@ def test_broker_that_acknowledges_nothing_is_left_and_told(
     server.close()
 
 
-def test_messages_that_wait_for_no_broker_are_told(
+def test_messages_that_wait_for_no_broker_are_reported(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broker that is down is a fault once messages have waited; without messages it is none."""

@@ -131,7 +131,7 @@ def test_every_order_may_be_given_by_somebody() -> None:
         (["house", "reader:x"], "name the table"),
     ],
 )
-def test_rights_that_make_no_sense_are_told(words: list[str], told: str) -> None:
+def test_rights_that_make_no_sense_are_reported(words: list[str], told: str) -> None:
     """A slip in the list of users gives no access list at all."""
     command = ["sh", str(Path(DEPLOY) / "make-acl.sh"), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

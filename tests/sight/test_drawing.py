@@ -160,7 +160,7 @@ def test_layouts_show_whether_one_is_sure(p: float, colour: Colour) -> None:
     assert (np.abs(strip - colour).max(axis=2) < 40).sum() > 40
 
 
-def test_what_was_said_stays_for_a_while() -> None:
+def test_what_was_reported_stays_for_a_while() -> None:
     """Events of a look are said once, however often its view is drawn; the oldest lines go."""
     drawing = Drawing(STAGE.view)
     felt = STAGE.felt

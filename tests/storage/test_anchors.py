@@ -115,7 +115,7 @@ def test_anchor_is_due_at_a_shoe_a_day_and_after_a_while(tmp_path: Path) -> None
     assert signer.due(day + 600_000, "s1") == "time"
 
 
-def test_anchors_are_told_and_written_elsewhere(signed: tuple[Path, Trust]) -> None:
+def test_anchors_are_reported_and_written_elsewhere(signed: tuple[Path, Trust]) -> None:
     """Each anchor of the log is in the file too, and is published as the contract says."""
     folder, trust = signed
     records = list(read_log(folder / "t.sqlite"))
@@ -173,7 +173,7 @@ def test_any_single_change_of_a_signed_log_is_found(signed: tuple[Path, Trust], 
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_chain_made_anew_without_the_key_is_found(signed: tuple[Path, Trust], seed: int) -> None:
+def test_chain_made_again_without_the_key_is_found(signed: tuple[Path, Trust], seed: int) -> None:
     """A forger who makes every hash fit again is found, with the public key alone."""
     records, done = forged(list(read_log(signed[0] / "t.sqlite")), random.Random(seed))
     assert len(list(verified(records))) == len(records), "the forger's chain holds"

@@ -253,7 +253,7 @@ def said(output: Output) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("output", "topics"), SAID, ids=lambda x: type(x).__name__)
-def test_output_is_told_on_its_topics(output: Output, topics: list[tuple[str, bool]]) -> None:
+def test_output_is_reported_on_its_topics(output: Output, topics: list[tuple[str, bool]]) -> None:
     """Each output goes to the topics of the contract, retained or not, and fits its schema."""
     after, messages = published(output)
     assert [(m.topic.removeprefix(PREFIX), m.retain) for m in messages] == topics
@@ -321,7 +321,7 @@ def test_roads_of_a_corrected_shoe_are_those_of_a_new_one() -> None:
         assert roads_payload(roads_of(road)).items() <= payload.items()
 
 
-def test_closed_alert_is_told_and_then_cleared() -> None:
+def test_closed_alert_is_reported_and_then_cleared() -> None:
     """The desk hears who closed it; who comes later hears nothing of it."""
     told, cleared = said(AlertChanged(NOON, CLOSED, first=False))
     assert told["state"] == "closed"
@@ -532,7 +532,7 @@ def test_record_that_is_no_object_is_found(body: str) -> None:
     assert broken_at([Record(0, body, chain_hash(GENESIS, body))]) == 0
 
 
-def test_digest_of_what_was_said_tells_messages_apart() -> None:
+def test_digest_of_what_was_published_tells_messages_apart() -> None:
     """Another word, another order or another cut between two lines gives another digest."""
     digests = {messages_digest(lines) for lines in (["ab"], ["ac"], ["a", "b"], ["b", "a"], [])}
     assert len(digests) == 5
@@ -576,7 +576,7 @@ def test_schemas_are_schemas() -> None:
         assert contract["$id"] == name
 
 
-def test_class_names_are_told_in_small_letters() -> None:
+def test_class_names_are_reported_in_small_letters() -> None:
     """Orders are named as the contract writes them."""
     assert snake("CorrectCard") == "correct_card"
     assert snake("VoidCoup") == "void_coup"

@@ -32,7 +32,7 @@ START = {"topic": "casino/a/table/1/status", "payload": {"at": "2026-01-01T00:00
         pytest.param(9000, "never", id="long after it lay"),
     ],
 )
-def test_exit_is_counted_by_when_it_was_said(at_ms: int, counted: str) -> None:
+def test_exit_is_counted_by_when_it_was_published(at_ms: int, counted: str) -> None:
     """One card, one `out`: exactly one of early, in time, late and never."""
     tally = Exits()
     compare_exits([CARD], [START, card_message(at_ms, "out", 1)], tally)

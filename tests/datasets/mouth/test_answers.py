@@ -56,7 +56,7 @@ def test_answer_card_carried_past_is_out_while_it_is_in_sight() -> None:
     assert math.isnan(gone.shift)
 
 
-def test_answer_two_that_leave_as_one_are_told_by_the_first() -> None:
+def test_answer_two_that_leave_as_one_are_recognised_by_the_first() -> None:
     """The second one says that there are two, once it is to be seen, and hides what it lies on."""
     found = said(out(40.0, kind=FACE), out(20.0, kind=FACE, follows=True))
     assert (found.together, found.kind) == (1, FACE)
@@ -75,7 +75,7 @@ def test_answer_drawn_card_is_out_though_the_next_one_waits_half_out() -> None:
     assert said(held, out(40.0), waits=25.0).phase == 1
 
 
-def test_answer_second_of_two_on_the_first_is_told_once_its_edge_is_out() -> None:
+def test_answer_second_of_two_on_the_first_is_reported_once_its_edge_is_out() -> None:
     """What still lies in the shoe, or flush on the first, is not asked for."""
     assert said(out(30.0), out(5.0, follows=True)).together == -1
     assert said(out(30.0), out(10.0, follows=True)).together == 1

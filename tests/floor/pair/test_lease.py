@@ -67,7 +67,7 @@ def test_first_reader_gets_the_lease_and_keeps_it_while_it_renews(clock: list[fl
         assert (first.is_valid, first.granted, second.granted) == (True, 1, 0)
 
 
-def test_term_is_above_that_of_the_log_where_the_store_was_set_up_anew() -> None:
+def test_term_is_above_that_of_the_log_where_the_store_was_set_up_again() -> None:
     """Consumers have seen the older terms, and would ignore a lower one."""
     lease = Lease(cast("HouseStore", Store()), "a", LENGTH_S)
     lease.term_of_log = lambda: 7

@@ -64,7 +64,7 @@ def _layout(table: Table) -> list[object]:
     return [(c.order, c.slot, c.card, c.removed_at is None) for c in cards]
 
 
-def test_nothing_is_told_by_a_sight_that_has_seen_less() -> None:
+def test_nothing_is_reported_by_a_sight_that_has_seen_less() -> None:
     """A reader that is some pictures behind adds nothing, and what it sees next is known."""
     table = told(EVENTS[:20])
     own = seen(EVENTS[1:12])

@@ -39,7 +39,7 @@ from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 STANDS, DRAWS = "4h 4c 3d 3c", "2h 4c Kd Kc"
 
 
-def test_result_is_told_with_the_last_card_read() -> None:
+def test_result_is_reported_with_the_last_card_read() -> None:
     """A result is final as soon as no card is due, not when the table is cleared."""
     dealer = Dealer().start()
     dealer.hand("5h 3c Kd Kc")
@@ -56,7 +56,7 @@ def test_result_is_told_with_the_last_card_read() -> None:
     assert len(dealer.results) == before
 
 
-def test_naturals_and_pairs_are_told() -> None:
+def test_naturals_and_pairs_are_reported() -> None:
     """A natural and a pair are marked on the hand that has them."""
     dealer = Dealer().start()
     dealer.hand("9h 4c Kd 4d")
@@ -91,7 +91,7 @@ def test_expected_names_the_next_of_the_first_four() -> None:
     assert dealer.all(CoupLive)[-1].expected == (B1,)
 
 
-def test_third_card_of_the_wrong_kind_is_told_under_one_alert() -> None:
+def test_third_card_of_the_wrong_kind_is_reported_under_one_alert() -> None:
     """A card too many whose hand is not known yet keeps its alert when it is laid."""
     dealer = Dealer().start()
     dealer.hand(STANDS)
@@ -191,7 +191,7 @@ def test_later_reading_replaces_an_earlier_one() -> None:
     assert dealer.raised == []
 
 
-def test_unread_card_is_told_after_ten_seconds_when_cards_lie_open() -> None:
+def test_unread_card_is_reported_after_ten_seconds_when_cards_lie_open() -> None:
     """A face-up table waits ten seconds for a face, then asks for it."""
     dealer = Dealer().start()
     for slot, face in ((P1, "9h"), (B1, None), (P2, "Kd"), (B2, "Kc")):
@@ -419,7 +419,7 @@ def test_burn_is_noticed_where_nobody_announced_it() -> None:
     assert dealer.raised == []
 
 
-def test_one_burned_card_too_many_is_told() -> None:
+def test_one_burned_card_too_many_is_reported() -> None:
     """A card burned beyond the rule is found when the first coup begins."""
     dealer = Dealer()
     dealer.tell(ShoeStarted(dealer.tick(), "x", watch_burn=True))

@@ -360,7 +360,7 @@ def test_moved_card_keeps_its_code() -> None:
     assert dealer.result.faults == ("WRONG_HAND",)
 
 
-def test_card_taken_away_before_another_leaves_is_told_though_the_coup_is_complete() -> None:
+def test_card_taken_away_before_another_leaves_is_reported_though_the_coup_is_complete() -> None:
     """The dealer took it off too soon; a hand that is cleared gets no further card."""
     dealer = Dealer()
     for slot, face in ((P1, "7c"), (B1, "7h"), (P2, "Ts")):

@@ -660,7 +660,7 @@ def test_order_about_cards_that_were_burned_is_taken_back() -> None:
     assert "no order" in give(dealer, UndoLast(1, *INSPECTOR))
 
 
-def test_comment_is_told_with_its_name_and_changes_nothing_else() -> None:
+def test_comment_is_reported_with_its_name_and_changes_nothing_else() -> None:
     """A comment goes with the alert, which stays as open as it was; without words it is none."""
     dealer = over_drawn()
     assert give(dealer, CommentAlert(1, *DESK, "a1", reason="seen on camera 4")) == ""

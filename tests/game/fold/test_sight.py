@@ -133,7 +133,7 @@ def deal_anyhow(dealer: Dealer, rng: Random) -> None:
 
 @pytest.mark.parametrize("order", [(P1, B1, P2, B2), (P1, P2, B1, B2)], ids=["PBPB", "PPBB"])
 @pytest.mark.parametrize("dealing", Dealing)
-def test_coup_said_once_is_what_it_was_said_step_by_step(
+def test_coup_published_once_is_what_it_was_step_by_step(
     dealing: Dealing, order: tuple[Slot, ...]
 ) -> None:
     """What each coup came to is the same, for right coups and for wrong ones."""
@@ -600,7 +600,7 @@ SECOND = seen_card(2, "-:-")
         ),
     ],
 )
-def test_burn_may_be_told_otherwise(told: list[tuple[Any, ...]], burned: int) -> None:
+def test_burn_may_be_stated_otherwise(told: list[tuple[Any, ...]], burned: int) -> None:
     """Sight may count it as two coups, and change its mind: what is out is what it says now."""
     dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
     for coup, *seen in told:

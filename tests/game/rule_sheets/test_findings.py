@@ -73,7 +73,7 @@ def test_findings_of_egalite_lists() -> None:
         (3, "Egalite odds", "8-1, but 9-1 on sheet 0"),
     ],
 )
-def test_findings_of_what_is_unsaid_or_garbled(sheet: int, where: str, fault: str) -> None:
+def test_findings_of_what_is_unpublished_or_garbled(sheet: int, where: str, fault: str) -> None:
     """Each gap and each garbled passage is a finding with what was decided."""
     found = finding(sheet, where)
     assert found.fault == fault

@@ -182,7 +182,7 @@ def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_wider_network_says_what_the_narrower_one_said(tmp_path: Path) -> None:
+def test_wider_network_gives_what_the_narrower_one_gave(tmp_path: Path) -> None:
     """Weights taken over from a narrower file say the same, and what is new can be learned."""
     torch.manual_seed(4)
     narrow, wide = CardNet((8, 16, 24, 32)), CardNet((12, 20, 24, 40))

@@ -70,7 +70,7 @@ def test_camera_may_hang_any_way_round(models: CardModels, turn: float) -> None:
     assert max(off.values()) < 3
 
 
-def test_bridge_cards_are_told_from_poker_cards(models: CardModels) -> None:
+def test_bridge_cards_are_distinguished_from_poker_cards(models: CardModels) -> None:
     """Their proportions say it; a wrong size named by a person does not fit."""
     found = measure(models, [picture(card_mm=(57.0, 88.0))])
     assert found.faults == ()

@@ -104,7 +104,7 @@ def test_departure_from_the_tableau_is_alleged_by_its_odds(
     assert account.odds[code] > ALLEGED
 
 
-def test_card_pushed_back_into_the_shoe_is_told() -> None:
+def test_card_pushed_back_into_the_shoe_is_reported() -> None:
     """A card that went back is no card of the layout, and its return is alleged."""
     play = Play()
     play.deal(*NATURAL[:2])
@@ -115,7 +115,7 @@ def test_card_pushed_back_into_the_shoe_is_told() -> None:
     goes_on_with_one_returned(play, 2)
 
 
-def test_card_pushed_back_slowly_until_its_edge_waits_in_the_mouth_is_told() -> None:
+def test_card_pushed_back_slowly_until_its_edge_waits_in_the_mouth_is_reported() -> None:
     """A quarter of a second on its way in, and then in sight as the edge of the next draw."""
     play = Play()
     play.deal(*NATURAL[:1])
@@ -137,7 +137,7 @@ def goes_on_with_one_returned(play: Play, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_two_cards_that_leave_the_shoe_as_one_are_told(number: int) -> None:
+def test_two_cards_that_leave_the_shoe_as_one_are_reported(number: int) -> None:
     """Two cards at once are alleged, also as the first of a coup."""
     play = Play()
     play.deal(*NATURAL[:number])
@@ -241,7 +241,7 @@ def test_a_draw_that_the_mouth_misses_is_not_taken_for_two_at_once(number: int) 
     assert account.odds.get(TWO_OUT, 0.0) < 1
 
 
-def test_card_taken_off_while_the_coup_goes_on_is_told() -> None:
+def test_card_taken_off_while_the_coup_goes_on_is_reported() -> None:
     """One card alone leaves the layout while another is due."""
     play = Play()
     play.deal(*FIVE[:2])

@@ -54,7 +54,7 @@ def _same_in_all(symbol: int) -> list[SlotObservation]:
     return [SlotObservation(symbol, None, 0.0, moves=False)] * 6
 
 
-def test_mouth_at_rest_and_with_a_card_out_are_told_apart() -> None:
+def test_mouth_at_rest_and_with_a_card_out_are_distinguished() -> None:
     """The likeliest state of the lip is what the network sees."""
     lip = LipEvidence(_table())
     assert int(np.argmax(lip.take(REST, 0))) == Lip.REST
@@ -62,7 +62,7 @@ def test_mouth_at_rest_and_with_a_card_out_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("said", "low", "high"), [(-4.0, 0.0, 1e-3), (3.5, 0.9, 1.0)])
-def test_hand_at_the_mouth_is_told(said: float, low: float, high: float) -> None:
+def test_hand_at_the_mouth_is_reported(said: float, low: float, high: float) -> None:
     """As the network has it with nobody there, and in the faintest draw of 58 films."""
     lip = LipEvidence(_table())
     lip.take([*REST[:8], said, *REST[9:]], 0)
@@ -191,7 +191,7 @@ def test_cut_card_that_comes_in_sight_behind_another_is_not_out_yet() -> None:
     assert said == [False, False, False, True, False]
 
 
-def test_cut_card_that_was_not_seen_to_wait_is_told_by_the_next_card() -> None:
+def test_cut_card_that_was_not_seen_to_wait_is_reported_by_the_next_card() -> None:
     """A hand stays at the mouth: no picture shows what lies there, until the next card leaves."""
     watch = CutWatch()
     out = np.array(_wholly(1.2), np.float32)

@@ -147,7 +147,7 @@ def test_coup_that_proves_to_be_none_is_taken_back() -> None:
     assert [[card.order for card in cards] for cards in told] == [[6], []]
 
 
-def test_cut_card_is_told_once_and_is_no_card_of_the_coup() -> None:
+def test_cut_card_is_reported_once_and_is_no_card_of_the_coup() -> None:
     """The cut card is an event of its own; the next card has the first order."""
     table = desk()
     table.play(table.stage.deal(Prop(MOUTH, Kind.CUT), Pose(1200, 620, 100)))

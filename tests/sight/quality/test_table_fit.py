@@ -112,7 +112,7 @@ def test_right_view_is_believed_from_the_third_card_on() -> None:
     assert len(fourth) == 2
 
 
-def test_exchanged_hands_are_said_after_two_coups_and_nothing_before() -> None:
+def test_exchanged_hands_are_reported_after_two_coups_and_nothing_before() -> None:
     """Neither coup is reported, and the reason asks for what is to be put right."""
     fit = fit_of()
     assert not any(coup(fit, 1, EXCHANGED))

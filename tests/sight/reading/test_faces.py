@@ -209,7 +209,7 @@ def test_card_hidden_and_then_another_face_is_switched(hidden: Kind | None) -> N
     assert not desk.reader.waiting
 
 
-def test_another_face_after_the_view_was_lost_is_read_anew_and_no_switch() -> None:
+def test_another_face_after_the_view_was_lost_is_read_again_and_no_switch() -> None:
     """Meanwhile the coup may have been cleared; a switch that was seen before stays one."""
     desk = Desk()
     known(desk)

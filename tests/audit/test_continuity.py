@@ -66,7 +66,7 @@ def test_log_as_it_was_written_is_good(log: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("coup", [5, 2])
-def test_forged_result_is_found_and_never_told(
+def test_forged_result_is_found_and_never_reported(
     log: Path, coup: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The winner of a result changed with a fresh sum: audit, replay and the reader refuse it."""
@@ -79,7 +79,7 @@ def test_forged_result_is_found_and_never_told(
         journal_of(log, 1)
 
 
-def test_result_that_nobody_said_is_found(log: Path) -> None:
+def test_result_that_nobody_published_is_found(log: Path) -> None:
     """A row put in behind the last, or one that stands in the place of another."""
     with sqlite3.connect(log) as db:
         (last,) = db.execute("SELECT max(seq) FROM message").fetchone()

@@ -25,7 +25,6 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import Address, endpoint_of, new_client
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
-from vision.wire.form import unproven
 
 HAND: dict[str, Any] = {"cards": [], "points": None}
 LIVE = {
@@ -148,7 +147,7 @@ def test_board_hears_a_table_that_is_at_another_node_than_one_of_its_two(
 
 def test_message_of_an_older_term_is_ignored_and_counted() -> None:
     """The last will of a reader that hung does not make the one that took over offline."""
-    state = TableState("7", proves=unproven)
+    state = TableState("7", proves=lambda _term, _proof: True)
     content = {"boot": "b2", "seq": 9, "at": "2026-01-01T00:00:00.000Z", "term": 2}
     assert state.take("status", {**content, "state": "online"}) is not None
     old = {**content, "boot": "b1", "seq": 12, "term": 1, "state": "offline"}

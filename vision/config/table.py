@@ -302,7 +302,7 @@ class StandbySection(AccountSection):
     them a table has one reader. Both readers have the same section, but for `node`, the name of
     this machine (empty: its host name). `lease_s` is how long a reader that says nothing still
     counts as the one that speaks. `ring` is the file of the public keys by which the two sign their
-    logs: boards and archive then believe no term that none of them has signed.
+    logs: boards, which need it, believe no term that none of them has signed.
     """
 
     servers: tuple[Annotated[str, Field(min_length=1)], ...] = ()

@@ -29,7 +29,7 @@ from vision.record.chain import ODD, signed_text
 from vision.record.codec import canonical, record_from_json
 from vision.record.facts import Anchored, Fact, Recorded, Register, anchor_content
 from vision.storage.log_reader import gaps, hash_of, signatures
-from vision.wire.form import Proves, unproven
+from vision.wire.form import Proves
 from vision.wire.messages import iso, unix_ms
 from vision.wire.session import Step, TableSession, advance
 
@@ -362,10 +362,13 @@ def _entry(key: RingKey) -> dict[str, str]:
 def term_check(ring: str, site: str, table: str) -> Proves:
     """Return what says whether a term of a table is signed by a key of the ring in that file.
 
-    Each term counts where no ring is named. ConfigurationError.
+    ConfigurationError where none is named: who may publish could silence the table by a term.
     """
     if not ring:
-        return unproven
+        raise ConfigurationError(
+            f"[standby] ring: is empty, and anybody who publishes could make up a term of table "
+            f"{table}; name a ring with the keys of both readers (shoe-reader log keys add)"
+        )
     keys = load_ring(Path(ring))
 
     @lru_cache(maxsize=64)  # the proof is the same on all messages of a term

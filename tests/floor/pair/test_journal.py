@@ -17,7 +17,7 @@ from tests.mqtt.mqtt_tools import wait_for
 from vision.app.journal import Journal
 from vision.app.run_log import Destinations
 from vision.config.table import StandbySection
-from vision.errors import OutsideError
+from vision.errors import ConfigurationError, OutsideError
 from vision.floor.pair.house_store import HouseStore, OvertakenError
 from vision.floor.pair.journal import OwnSight, PairJournal
 from vision.floor.pair.shared_log import FencedError
@@ -180,6 +180,8 @@ def test_term_of_a_signed_log_is_proven_in_every_message(
         assert proves(term, stream.term_proof)
     assert proves(0, ""), "said before there was a pair"
     assert not any((proves(1, readers[2]), proves(3, readers[2]), proves(2, "")))
+    with pytest.raises(ConfigurationError, match="make up a term"):
+        term_check("", "chaos", "1")
     assert not term_check(str(ring), "chaos", "2")(1, readers[1]), "another table's"
     assert not proves(1, readers[1].replace(":", "0:")), "a key that the ring has not"
     config = config_of(1, signing_key=str(tmp_path / "key-b"), ring=str(ring))

@@ -17,6 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import methodcaller
 from pathlib import Path
 from typing import Self
 
@@ -253,45 +254,15 @@ class Floor:
         self.cluster.__exit__()
 
 
-def killed(name: str, away_s: float) -> Callable[[Cluster], None]:
-    """Return what kills a node and starts it again after so many seconds."""
+def broken(
+    begin: Callable[[Cluster], None], end: Callable[[Cluster], None], for_s: float = 0.0
+) -> Callable[[Cluster], None]:
+    """Return what breaks a cluster, and mends it after so many seconds."""
 
     def do(cluster: Cluster) -> None:
-        cluster.kill(name)
-        time.sleep(away_s)
-        cluster.start(name)
-
-    return do
-
-
-def restarted(name: str) -> Callable[[Cluster], None]:
-    """Return what ends a node in order and starts it again."""
-
-    def do(cluster: Cluster) -> None:
-        cluster.stop(name)
-        cluster.start(name)
-
-    return do
-
-
-def frozen(name: str, for_s: float) -> Callable[[Cluster], None]:
-    """Return what freezes a node for so many seconds."""
-
-    def do(cluster: Cluster) -> None:
-        cluster.freeze(name)
+        begin(cluster)
         time.sleep(for_s)
-        cluster.thaw(name)
-
-    return do
-
-
-def parted(for_s: float) -> Callable[[Cluster], None]:
-    """Return what parts the last node from the others for so many seconds."""
-
-    def do(cluster: Cluster) -> None:
-        cluster.split()
-        time.sleep(for_s)
-        cluster.heal()
+        end(cluster)
 
     return do
 
@@ -299,10 +270,15 @@ def parted(for_s: float) -> Callable[[Cluster], None]:
 def prove(tables: int, *, only: str = "") -> None:
     """Do all of it, and print the figures."""
     faults = [("none", lambda _cluster: None, 12.0)]
-    faults += [(f"node {name} killed, back in 15 s", killed(name, 15.0), 40.0) for name in NAMES]
-    faults += [(f"node {name} restarted in turn", restarted(name), 25.0) for name in NAMES]
-    faults += [("node a frozen for 20 s", frozen("a", 20.0), 40.0)]
-    faults += [("node c parted for 20 s", parted(20.0), 40.0)]
+    for name in NAMES:
+        kill, start = methodcaller("kill", name), methodcaller("start", name)
+        faults.append((f"node {name} killed, back in 15 s", broken(kill, start, 15.0), 40.0))
+    for name in NAMES:
+        stop, start = methodcaller("stop", name), methodcaller("start", name)
+        faults.append((f"node {name} restarted in turn", broken(stop, start), 25.0))
+    frozen = broken(methodcaller("freeze", "a"), methodcaller("thaw", "a"), 20.0)
+    parted = broken(Cluster.split, Cluster.heal, 20.0)
+    faults += [("node a frozen for 20 s", frozen, 40.0), ("node c parted for 20 s", parted, 40.0)]
     with (
         tempfile.TemporaryDirectory(prefix="floor-") as folder,
         Floor(Path(folder), tables) as floor,

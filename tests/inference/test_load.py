@@ -93,31 +93,26 @@ def eight_bit(folder: Path, made_from: str) -> tuple[Path, Path]:
     return model, small
 
 
-def test_quick_gives_the_8_bit_file_of_the_very_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("made_from", "has_dot_products", "used"),
+    [
+        (b"whole", True, "8 bits"),
+        (b"earlier", True, "whole"),  # trained again since: itself, until its 8-bit file is new
+        (b"whole", False, "whole"),  # 8 bits would be slower, and sums might overflow
+    ],
+)
+def test_quick_gives_the_8_bit_file_of_the_very_model_where_the_processor_has_a_use_for_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made_from: bytes,
+    *,
+    has_dot_products: bool,
+    used: str,
 ) -> None:
     """Where the processor has dot products of bytes, the file made from this model is used."""
-    monkeypatch.setattr(load_module, "has_dot_products", lambda: True)
-    model, small = eight_bit(tmp_path, hashlib.sha256(b"whole").hexdigest())
-    assert quick(model) == small
-
-
-def test_quick_leaves_the_8_bit_file_of_an_earlier_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A model that was trained again is used itself until its 8-bit file is made again."""
-    monkeypatch.setattr(load_module, "has_dot_products", lambda: True)
-    model, _ = eight_bit(tmp_path, hashlib.sha256(b"earlier").hexdigest())
-    assert quick(model) == model
-
-
-def test_quick_leaves_the_8_bit_file_where_the_processor_has_no_use_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without dot products of bytes 8 bits would be slower, and sums might overflow."""
-    monkeypatch.setattr(load_module, "has_dot_products", lambda: False)
-    model, _ = eight_bit(tmp_path, hashlib.sha256(b"whole").hexdigest())
-    assert quick(model) == model
+    monkeypatch.setattr(load_module, "has_dot_products", lambda: has_dot_products)
+    model, small = eight_bit(tmp_path, hashlib.sha256(made_from).hexdigest())
+    assert quick(model) == (small if used == "8 bits" else model)
 
 
 def test_packaged_8_bit_files_are_made_from_the_packaged_models() -> None:

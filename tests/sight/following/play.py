@@ -8,7 +8,7 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import Values
-from vision.sight.following.hypotheses import Decoder, Lip, TableObservation
+from vision.sight.following.hypotheses import Decoder, Hypothesis, Lip, TableObservation
 from vision.sight.following.procedure import Procedure
 
 FRAME_MS = 50
@@ -30,6 +30,11 @@ class Play:
         self.lying: dict[int, tuple[int, int]] = {}  # slot: side (1 back, 2 face), points
         self.hidden: set[int] = set()
         self.aside = self.more_aside = False
+
+    @property
+    def best(self) -> Hypothesis:
+        """The likeliest hypothesis."""
+        return max(self.decoder.hypotheses, key=self.decoder.hypotheses.__getitem__)
 
     def wait(
         self,

@@ -8,7 +8,7 @@ import pytest
 from tests.sight.following.play import FRAME_MS, Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
-from vision.sight.following.cards import BACK, CARDS, GONE_ASIDE, HAND, SHOE, SLOTS
+from vision.sight.following.cards import BACK, CARDS, FACE, GONE, GONE_ASIDE, HAND, SHOE, SLOTS
 from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.hypotheses import (
     BEAM,
@@ -59,6 +59,20 @@ def test_clean_coups_are_decoded_for_sure_and_lawful(
     assert account.is_laid
     assert account.layout == tuple(int(slot) for slot, _ in cards)
     assert not [code for code, odds in account.odds.items() if odds >= 1]
+
+
+def test_what_is_believed_at_first_and_after_a_restart_adds_up() -> None:
+    """The first cards are burned, or were taken meanwhile, as likely as was stated, or not."""
+    procedure = Procedure(Rules())
+    decoder = Decoder(procedure, burn=0.3)
+    first = {hypothesis.state.burning: p for hypothesis, p in decoder.hypotheses.items()}
+    assert first == pytest.approx({True: 0.3, False: 0.7})
+    decoder.resume(4, (CARDS[SLOTS[0], FACE, 4],), gone=0.2)
+    after = {
+        (hypothesis.coup, hypothesis.state.cards[0].place): p
+        for hypothesis, p in decoder.hypotheses.items()
+    }
+    assert after == pytest.approx({(4, SLOTS[0]): 0.8, (4, GONE[0]): 0.2})
 
 
 def test_what_is_believed_does_not_hang_on_how_many_states_are_kept(
@@ -362,7 +376,7 @@ def test_burned_cards_make_no_coup() -> None:
         play.draw()
         play.wait(0.5)
     play.deal(*NATURAL)
-    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
+    best = play.best
     assert best.coup == 2
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
@@ -377,7 +391,7 @@ def test_burned_cards_may_lie_beside_the_slots() -> None:
     play.aside = play.more_aside = False
     play.wait(1.0)
     play.deal(*NATURAL)
-    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
+    best = play.best
     assert best.coup == 2
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
@@ -392,7 +406,7 @@ def test_card_that_waits_half_out_says_nothing_of_a_burn() -> None:
         play.draw()
         play.lying[int(slot)] = (2, points)
         play.wait(1.0, Lip.EMERGING, hand=False)
-    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
+    best = play.best
     assert best.coup == 2
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
@@ -427,7 +441,7 @@ def test_one_card_alone_is_no_burn() -> None:
     play.wait(1.0)
     play.deal(*NATURAL)
     play.wait(2.0)
-    best = max(play.decoder.hypotheses, key=lambda hypothesis: play.decoder.hypotheses[hypothesis])
+    best = play.best
     assert best.coup == 1
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 

@@ -208,6 +208,16 @@ def test_card_that_lay_aside_is_brought_on_to_any_slot_that_is_due() -> None:
     assert len(slots) > 2
 
 
+def test_card_is_laid_in_the_slot_that_is_due_far_more_often_than_in_another() -> None:
+    """In another slot of that hand it is at times; with the other hand by a departure."""
+    cards = (*lying(1), IN_HAND)
+    assert put(cards, 1, SLOTS[1]) == pytest.approx(ACTIONS["lay"].due)
+    assert put(cards, 1, SLOTS[3]) == pytest.approx(ACTIONS["lay in order"].due)
+    elsewhere = puts(cards, 1, SLOTS[2])
+    assert {move.codes for move in elsewhere} == {(ELSEWHERE,)}
+    assert rate(elsewhere) == pytest.approx(ACTIONS["lay"].undue)
+
+
 # --- what is never --------------------------------------------------------------------------------
 
 
@@ -290,43 +300,43 @@ def test_third_card_that_proves_to_lie_with_the_other_hand_is_elsewhere() -> Non
     assert 0 < ratio < 0.1
 
 
+def test_third_card_that_lay_with_the_other_hand_from_the_start_is_no_new_departure() -> None:
+    """Punto stood on 7, so a card in its third place was elsewhere before Banco's were read."""
+    fifth = CARDS[SLOTS[4], FACE, 3]
+    before, seen = (*lying(3, None, 4, 2), fifth), (*lying(3, 1, 4, 2), fifth)
+    assert PROCEDURE.reprice(before, seen, (ELSEWHERE,)) == (1.0, (ELSEWHERE,))
+
+
 # --- what is known late ---------------------------------------------------------------------------
 
 
 def test_clearing_before_a_card_that_proves_to_be_due_is_an_under_draw() -> None:
     """Punto has 1 and 3, read as its cards are being taken off: a third card was due."""
-    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
     there, gone = CARDS[SLOTS[0], FACE, 1], CARDS[GONE[0], FACE, 1]
     lying = tuple(CARDS[SLOTS[slot], FACE, points] for slot, points in ((1, 2), (2, None), (3, 4)))
     seen = (lying[0], CARDS[SLOTS[2], FACE, 3], lying[2])
-    ratio, codes = procedure.reprice((gone, *lying), (gone, *seen), ())
+    ratio, codes = PROCEDURE.reprice((gone, *lying), (gone, *seen), ())
     assert codes == (UNDER,)
     assert ratio < 0.1
-    assert procedure.reprice((gone, *lying), (gone, *seen), (REMOVED,)) == (1.0, (REMOVED,))
+    assert PROCEDURE.reprice((gone, *lying), (gone, *seen), (REMOVED,)) == (1.0, (REMOVED,))
     # Nothing was taken yet: the card may still come.
-    assert procedure.reprice((there, *lying), (there, *seen), ()) == (1.0, ())
+    assert PROCEDURE.reprice((there, *lying), (there, *seen), ()) == (1.0, ())
 
 
 def test_card_that_is_held_before_the_shoe_is_not_laid_from_there() -> None:
     """It goes on first, so that once it lies the next draw is not taken for its lingering."""
-    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
-
-    def lays(lip: Lip) -> bool:
-        state = procedure.state((CARDS[HAND, BACK, None],), lip)
-        return any(move.cards[0].place is SLOTS[0] for move in procedure.moves(state).moves)
-
-    assert lays(Lip.REST)
-    assert lays(Lip.CLEAR)
-    assert not lays(Lip.LINGERS)
+    held = (CARDS[HAND, BACK, None],)
+    assert puts(held, 0, SLOTS[0], Lip.REST)
+    assert puts(held, 0, SLOTS[0], Lip.CLEAR)
+    assert not puts(held, 0, SLOTS[0], Lip.LINGERS)
 
 
 def test_only_a_card_in_the_hand_is_held_before_the_shoe() -> None:
     """Or a card that was just laid would hide the draw of the next."""
-    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
 
     def lingers(place: Place) -> bool:
-        state = procedure.state((CARDS[place, BACK, None],), Lip.CLEAR)
-        return any(move.lip is Lip.LINGERS for move in procedure.moves(state).moves)
+        found = moves((CARDS[place, BACK, None],), Lip.CLEAR)
+        return any(move.lip is Lip.LINGERS for move in found)
 
     assert lingers(HAND)
     assert not lingers(SLOTS[0])
@@ -334,10 +344,9 @@ def test_only_a_card_in_the_hand_is_held_before_the_shoe() -> None:
 
 def test_card_after_a_complete_coup_begins_the_next_one_though_a_card_was_removed_early() -> None:
     """All six cards were taken off, the first one early: nobody draws a seventh."""
-    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
     points = (2, 1, 0, 0, 5, 0)  # in their slots: Punto has 7 of 3 cards, Banco 1
     cards = tuple(CARDS[place, FACE, value] for place, value in zip(GONE, points, strict=True))
-    drawn = procedure.moves(procedure.state(cards, Lip.PARTLY, (REMOVED,))).moves
+    drawn = moves(cards, Lip.PARTLY, (REMOVED,))
     first = sum(move.rate for move in drawn if move.begins and move.lip is Lip.WHOLLY)
     seventh = sum(move.rate for move in drawn if OVER in move.codes and move.lip is Lip.WHOLLY)
     assert 0 < seventh < first / 100
@@ -345,7 +354,6 @@ def test_card_after_a_complete_coup_begins_the_next_one_though_a_card_was_remove
 
 def test_cut_card_is_drawn_by_a_hand() -> None:
     """What changes at the mouth with nobody there is not the cut card."""
-    procedure = Procedure(Rules(dealing=Dealing.FACE_UP))
     for burning in (False, True):
-        found = procedure.moves(procedure.state((), Lip.REST, burning=burning)).moves
+        found = PROCEDURE.moves(PROCEDURE.state((), Lip.REST, burning=burning)).moves
         assert [move.by_hand for move in found if move.lip is Lip.CUT] == [True]

@@ -167,5 +167,5 @@ def test_request_for_missed_messages_is_read_once_and_junk_is_refused(house: Hou
     wait_for(lambda: len(house.served) == 2 and len(house.refused) == 2)
     house.intake.stop()
     assert sorted(house.served, key=lambda one: one[1]) == [({"first": 1}, ""), (signed, "Ann")]
-    assert house.refused[0] == "the payload is not JSON in UTF-8"
+    assert house.refused[0] == "this is no order: it is no JSON in UTF-8"
     assert "signature" in house.refused[1]

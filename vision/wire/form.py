@@ -20,8 +20,6 @@ from typing import Any
 
 import fastjsonschema
 
-from vision.wire.commands import WHOLE_LIMIT
-
 Payload = dict[str, Any]
 Check = Callable[[Payload], object]
 
@@ -31,6 +29,7 @@ MESSAGE_LIMIT = 256 * 1024
 # Objects and lists within each other; the contract has four. Deeper ones end in the recursion limit
 # of whoever writes them out again.
 DEPTH_LIMIT = 16
+WHOLE_LIMIT = 2**53 - 1  # of a number in any payload: beyond, JavaScript does not count exactly
 # What PostgreSQL keeps in no text, and what is no UTF-8: NUL and half of a surrogate pair.
 UNTEXT = re.compile("[\0\ud800-\udfff]")
 # Schemas of topics with an id below them; "" for pictures, which are no JSON.

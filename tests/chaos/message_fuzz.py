@@ -156,7 +156,7 @@ class Boards:
         said = [*batch, ("health", true_health(number)), ("coup/result", true_result(number))]
         for topic, payload in said:
             heard = SimpleNamespace(topic=PREFIX + topic, payload=payload, retain=False)
-            with suppress(FormError):  # what is refused by its form is counted, as `hear` does
+            with suppress(FormError):  # what is refused by its form is counted, as `receive` does
                 self.feed._on_message(heard)  # type: ignore[arg-type]
         for update in self.feed.state(TABLE):
             update.text.encode()

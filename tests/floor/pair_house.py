@@ -30,7 +30,7 @@ from vision.app.run_log import Destinations
 from vision.config.table import StandbySection, TableConfig
 from vision.floor.pair import lease as lease_module
 from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore
-from vision.floor.pair.journal import OwnSight, PairJournal, news
+from vision.floor.pair.journal import OwnSight, PairJournal, unpublished_part
 from vision.floor.pair.shared_log import FencedError
 from vision.game.events import Event, ShoeStarted
 from vision.wire.form import Term
@@ -91,7 +91,7 @@ def sit(seat: Seat, wire: Connection) -> None:
     try:
         _attend(journal, seat, wire)
         journal.stop(journal.table.clock)
-        wait_for(lambda: journal.unsent == 0 or not journal.speaks, 20)
+        wait_for(lambda: journal.unsent == 0 or not journal.has_taken_over, 20)
     except FencedError:
         journal.close()
         os._exit(FENCED)
@@ -119,10 +119,10 @@ def _attend(journal: PairJournal, seat: Seat, wire: Connection) -> None:
         while began and due_s <= time.time() - began - seat.lag_s:
             seen.append(event)
             due_s, event = next(coming)
-        if journal.speaks:
+        if journal.has_taken_over:
             journal.flush()
             for one in seen:
-                journal.take(list(news(journal.table, one, inherited)))
+                journal.take(list(unpublished_part(journal.table, one, inherited)))
             continue
         own.note(seen, journal.table)
         journal.follow()

@@ -59,15 +59,15 @@ class Feed:
         self.tables = tuple(prefixes)
         self._tables = {prefix: table for table, prefix in prefixes.items()}
         self._states = {table: TableState(table, reduce) for table in prefixes}
-        self._heard_s = dict.fromkeys(prefixes, time.monotonic())
+        self._received_s = dict.fromkeys(prefixes, time.monotonic())
         self._listeners: set[Listener] = set()
         self._mutex = threading.Lock()
         self.dropped = 0
         copies = [f"{COPY}/{topic}" for topic in topics if topic in COPIED]
-        heard = (*topics, *(copies if endpoint.others else ()))
+        subscribed = (*topics, *(copies if endpoint.others else ()))
         self._qos = 0 if endpoint.others else 1
         # What is subscribed to at each node of a cluster, or at a broker without others.
-        self.wanted = [prefix + topic for prefix in self._tables for topic in heard]
+        self.wanted = [prefix + topic for prefix in self._tables for topic in subscribed]
         # So a display stands still for no node that dies, or that is parted from the others and
         # tells its clients nothing: the same messages come from another one.
         self._links = [self._link(node) for node in endpoint.each()]
@@ -112,7 +112,7 @@ class Feed:
 
     def silent_s(self, table: str) -> float:
         """Return the seconds since the last message of the table's reader."""
-        return time.monotonic() - self._heard_s[table]
+        return time.monotonic() - self._received_s[table]
 
     def state(self, table: str) -> tuple[Update, ...]:
         """Return the state of a table."""
@@ -149,16 +149,16 @@ class Feed:
         return link
 
     def _prepare(self, client: paho.Client) -> None:
-        client.on_message = lambda _client, _data, message: self.hear(message)
+        client.on_message = lambda _client, _data, message: self.receive(message)
 
     def _greet(self, session: BrokerSession) -> None:
         """Subscribe, now that the broker has accepted us: no table is silent yet."""
-        self._heard_s = dict.fromkeys(self._heard_s, time.monotonic())
+        self._received_s = dict.fromkeys(self._received_s, time.monotonic())
         # In a cluster a message of QoS 1 may wait for the election of a leader (4 to 9 s), one of
         # QoS 0 for nobody; what a display misses is retained, or it asks for it again.
         session.client.subscribe([(topic, self._qos) for topic in self.wanted])
 
-    def hear(self, message: paho.MQTTMessage) -> None:
+    def receive(self, message: paho.MQTTMessage) -> None:
         """Take a message; whatever is wrong with it costs no other one."""
         try:
             self._on_message(message)
@@ -175,7 +175,7 @@ class Feed:
             return
         table = self._tables[prefix]
         if not message.retain:
-            self._heard_s[table] = time.monotonic()
+            self._received_s[table] = time.monotonic()
         topic = message.topic.removeprefix(prefix).removeprefix(f"{COPY}/")
         again = next((start for start in REPLAYED if topic.startswith(start)), "")
         topic = topic.removeprefix(again)

@@ -89,7 +89,7 @@ class Orders:
         self.listeners: list[Listener] = []
         self._credential = credential
         self._waiting: dict[str, Future[dict[str, Any]]] = {}
-        feed.subscribe(self._hear, ())
+        feed.subscribe(self._receive, ())
 
     def give(self, order: Order) -> Future[dict[str, Any]]:
         """Send an order; return the future of its answer. RefusedError when it is malformed."""
@@ -130,7 +130,7 @@ class Orders:
         text = canonical([order.ref, order.table, order.name, order.fields])
         return canonical([self._credential.sign_text(text.encode()), order.fields])
 
-    def _hear(self, update: Update) -> None:
+    def _receive(self, update: Update) -> None:
         if update.topic != "cmd/reply" or update.payload is None:
             return
         ref = str(update.payload.get("ref", ""))
@@ -163,7 +163,7 @@ class Records:
         self._mutex = threading.RLock()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="board-records", daemon=True)
-        orders.listeners.append(self._hear)
+        orders.listeners.append(self._receive)
 
     def start(self) -> None:
         """Begin to send."""
@@ -277,7 +277,7 @@ class Records:
             except RefusedError as error:
                 self._note_refusal(order.ref, str(error))
 
-    def _hear(self, ref: str, answer: Mapping[str, Any]) -> None:
+    def _receive(self, ref: str, answer: Mapping[str, Any]) -> None:
         if ref not in self._due_s:
             return
         if not answer.get("accepted"):

@@ -1,4 +1,4 @@
-"""Who may do and hear what at the desks: one table, by role.
+"""Who may do and receive what at the desks: one table, by role.
 
 The orders are those of the rules; asking them here keeps a page from offering what would be
 refused, and turns away at the server what a page should not have asked.
@@ -40,13 +40,13 @@ DESK_TOPICS = (
 )  # fmt: skip
 # Update by itself, not in the stream of a page.
 ASKED_FOR = ("card", "evidence", "alert")
-HEARD = {
+RECEIVED = {
     DEALER: ("status", "shoe", "coup/live", "coup/result"),
     ENGINEER: ("status", "shoe", "health"),
 }
 
 
-def may_hear(role: str, reported: Update) -> bool:
+def may_receive(role: str, reported: Update) -> bool:
     """Whether a page of somebody in that role receives it."""
     if reported.topic in ASKED_FOR or reported.topic == "cmd/reply":
         return False
@@ -56,7 +56,7 @@ def may_hear(role: str, reported: Update) -> bool:
             return role in audience  # a reminder is for the dealer alone
     if role in (INSPECTOR, SURVEILLANCE) or reported.topic.startswith("alert/"):
         return True
-    return reported.topic in HEARD.get(role, ())
+    return reported.topic in RECEIVED.get(role, ())
 
 
 def desk_part(topic: str, payload: Payload) -> Payload | None:

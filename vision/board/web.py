@@ -254,24 +254,24 @@ class _Viewer:
         self._loop = asyncio.get_running_loop()
         self._tables = frozenset(tables)
         self._changes: dict[tuple[str, str], Update] = {}
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
 
-    def hear(self, update: Update) -> None:
+    def receive(self, update: Update) -> None:
         """Take a change; called from the feed's thread."""
         if update.table in self._tables:
             self._loop.call_soon_threadsafe(self._add, update)
 
     def _add(self, update: Update) -> None:
         self._changes[update.table, update.key] = update
-        self._news.set()
+        self._changed.set()
 
     async def changes(self) -> list[Update]:
         """Return the changes; wait for them until the next tick at most."""
         try:
-            await asyncio.wait_for(self._news.wait(), TICK_S)
+            await asyncio.wait_for(self._changed.wait(), TICK_S)
         except TimeoutError:
             return []
-        self._news.clear()
+        self._changed.clear()
         changes, self._changes = list(self._changes.values()), {}
         return changes
 
@@ -281,7 +281,7 @@ def stream(
     feed: Feed,
     facts: TableFacts,
     open_still: Callable[[], bool],
-    may_hear: Callable[[Update], bool] = lambda _: True,
+    may_receive: Callable[[Update], bool] = lambda _: True,
 ) -> StreamingResponse:
     """Return server-sent events for a browser: the state of its tables, then each change.
 
@@ -291,7 +291,7 @@ def stream(
     """
 
     def updates(changes: Iterable[Update]) -> str:
-        return "".join(_event("update", one.text) for one in changes if may_hear(one))
+        return "".join(_event("update", one.text) for one in changes if may_receive(one))
 
     def tick() -> str:
         silent = {table: round(feed.silent_s(table), 1) for table in facts}
@@ -299,7 +299,7 @@ def stream(
 
     async def events() -> AsyncIterator[str]:
         viewer = _Viewer(facts)
-        state = feed.subscribe(viewer.hear, tuple(facts))
+        state = feed.subscribe(viewer.receive, tuple(facts))
         try:
             yield "retry: 1000\n\n" + _event("reset", json.dumps(facts)) + tick()
             yield updates(state)
@@ -314,7 +314,7 @@ def stream(
                 if text:
                     yield text
         finally:
-            feed.unsubscribe(viewer.hear)
+            feed.unsubscribe(viewer.receive)
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)

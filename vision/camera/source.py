@@ -134,7 +134,7 @@ def is_live(source: str) -> bool:
 class Capture:
     """One capture process, and the memory that it puts its pictures in.
 
-    `signal` is that of its last report, `heard_s` the monotonic instant when it came, `run` how
+    `signal` is that of its last report, `received_s` the monotonic instant when it came, `run` how
     many new pictures have come without another report between them, `skipped` how many came before
     the newest one and were not taken.
     """
@@ -145,7 +145,7 @@ class Capture:
         self._memory: mmap.mmap | None = None
         self._pipe_fd, theirs = os.pipe()
         os.set_blocking(self._pipe_fd, False)
-        self.heard_s = time.monotonic()
+        self.received_s = time.monotonic()
         self.signal: Signal | None = None
         self.run = 0
         self.skipped = 0
@@ -178,7 +178,7 @@ class Capture:
         ready, _, _ = select.select([self._pipe_fd], [], [], timeout_s)
         newest = None
         for report in self._reports() if ready else ():
-            self.signal, self.heard_s = Signal(report.signal), time.monotonic()
+            self.signal, self.received_s = Signal(report.signal), time.monotonic()
             if self.signal is Signal.DAMAGED:
                 self.damaged += 1
                 continue
@@ -220,7 +220,9 @@ class Capture:
         if self._process.poll() is not None:
             return True
         patience = {None: START_S, Signal.OPENING: camera.open_s + 1, Signal.LOST: START_S}
-        return time.monotonic() - self.heard_s > patience.get(self.signal, camera.stall_s + GRACE_S)
+        return time.monotonic() - self.received_s > patience.get(
+            self.signal, camera.stall_s + GRACE_S
+        )
 
     def close(self) -> None:
         """End the process, whatever it waits for, and free its memory."""

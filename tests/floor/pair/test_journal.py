@@ -84,7 +84,7 @@ class Reader:
     def see(self, events: Iterable[Event]) -> None:
         """See what happens: tell it, or keep it for oneself and follow."""
         for event in events:
-            if self.journal.speaks:
+            if self.journal.has_taken_over:
                 self.journal.take([event])
             else:
                 self.own.note([event], self.journal.table)

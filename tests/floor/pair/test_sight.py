@@ -9,7 +9,7 @@ from tests.chaos.table import config_of
 from tests.seen import Sight
 from tests.table_log import session_of
 from vision.app.run_log import header_of
-from vision.floor.pair.journal import DIFFER, OwnSight, news
+from vision.floor.pair.journal import DIFFER, OwnSight, unpublished_part
 from vision.game.cards import parse_cards
 from vision.game.commands import Confirm
 from vision.game.coup.state import Table
@@ -72,7 +72,7 @@ def test_nothing_is_reported_by_a_sight_that_has_seen_less() -> None:
         table = step(table, event)[0]
     assert _layout(table) == _layout(told(EVENTS[:20]))
     for event in EVENTS[12:21]:
-        for said in news(table, event, table.next_order):
+        for said in unpublished_part(table, event, table.next_order):
             table = step(table, said)[0]
     assert _layout(table) == _layout(told(EVENTS[:21]))
     assert table.coup is None or table.coup.sure
@@ -87,7 +87,7 @@ def test_card_that_two_readers_see_differently_puts_its_coup_in_doubt(other: str
     said = list(seen(own[1:7]).unpublished(table))
     assert [(type(event), getattr(event, "doubt", "")) for event in said] == [(CoupSeen, DIFFER)]
     for event in (*said, *own[7:]):
-        for new in news(table, event, inherited):
+        for new in unpublished_part(table, event, inherited):
             table = step(table, new)[0]
     assert table.coup is not None
     assert [card.card for card in table.coup.cards] == list(parse_cards("As Kd 7h 7c"))

@@ -23,7 +23,7 @@ from vision.board.login.identity import NotKnownError
 from vision.board.login.pages import Guarded, LoginPages
 from vision.board.login.sessions import Session
 from vision.board.orders import Order, Records, Second
-from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
+from vision.board.rights import MAY_ORDER, MAY_SEE, may_receive
 from vision.board.web import OneAtATime, RefusalError, TableFacts, Throttle, stream
 from vision.errors import ShoeReaderError
 from vision.files import csv_text
@@ -146,8 +146,8 @@ class DeskPages:
             def open_still() -> bool:
                 return not stopping() and self._login.session(request, touch=False) == session
 
-            hears = partial(may_hear, session.role)
-            return stream(request, self._feed, facts, open_still, hears)
+            receives = partial(may_receive, session.role)
+            return stream(request, self._feed, facts, open_still, receives)
 
         return events
 

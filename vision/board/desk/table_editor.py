@@ -221,7 +221,7 @@ class Viewfinder:
 
     def __init__(self, camera: CameraSection) -> None:
         self._camera = camera
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._taken: tuple[Image | None, float] = None, -math.inf  # with when it came
         self._asked_s = -math.inf
         self._complaint = ""
@@ -230,20 +230,20 @@ class Viewfinder:
     def release(self) -> None:
         """Close the camera, for a command that opens it, and wait until it is closed."""
         thread = self._thread
-        with self._news:
+        with self._changed:
             self._asked_s = -math.inf
         if thread is not None:
             thread.join(PICTURE_S)
 
     def image(self) -> Image:
         """Return the newest picture; OutsideError where none comes in time."""
-        with self._news:
+        with self._changed:
             self._asked_s = time.monotonic()
             if self._thread is None:
                 self._complaint = ""
                 self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
                 self._thread.start()
-            self._news.wait_for(lambda: self._new() is not None or self._complaint, PICTURE_S)
+            self._changed.wait_for(lambda: self._new() is not None or self._complaint, PICTURE_S)
             image = self._new()
             complaint = self._complaint or "no picture comes"
         if image is None:
@@ -270,14 +270,14 @@ class Viewfinder:
                     self._pass_on(seen.reason)
         except ShoeReaderError as error:
             complaint = masked(str(error))
-        with self._news:
+        with self._changed:
             self._thread = None
             self._pass_on(complaint)
 
     def _pass_on(self, complaint: str, image: Image | None = None) -> None:
         """Let those that wait have a picture, or the reason why none comes."""
-        with self._news:
+        with self._changed:
             self._complaint = complaint
             if image is not None:
                 self._taken = image, time.monotonic()
-            self._news.notify_all()
+            self._changed.notify_all()

@@ -104,7 +104,7 @@ class OwnSight:
         late = [event for event in self._others if event.at > table.clock]
         inherited = table.next_order
         for event in sorted((*self._coups.values(), *late), key=lambda event: event.at):
-            for published in news(table, event, inherited):
+            for published in unpublished_part(table, event, inherited):
                 yield published
                 table = step(table, published)[0]
 
@@ -113,7 +113,7 @@ def _count_of(table: Table) -> tuple[int, int]:
     return table.shoe.sight, table.shoe.last
 
 
-def news(table: Table, event: Event, inherited: int) -> Iterator[Event]:
+def unpublished_part(table: Table, event: Event, inherited: int) -> Iterator[Event]:
     """Yield what an event of this reader's sight adds to the table, if it adds anything.
 
     Cards below the order `inherited` were published by another reader, and stand as they are. Where
@@ -222,13 +222,13 @@ class PairJournal(Journal):
         self.lease.start()
 
     @property
-    def speaks(self) -> bool:
+    def has_taken_over(self) -> bool:
         """Whether this reader has taken over."""
         return self._pair.term > 0
 
     def may_send(self) -> bool:
         """Whether this reader may say anything at this moment."""
-        return self.speaks and self.lease.is_valid
+        return self.has_taken_over and self.lease.is_valid
 
     def _header(self, config: TableConfig, log: Path) -> dict[str, Any]:
         own = header_of(config)
@@ -297,13 +297,16 @@ class PairJournal(Journal):
             at, boot, VERSION, models, identity, self.lease.granted, unbroken=unbroken
         )
         self._pair.term = self.lease.granted
-        news = [replace(event, at=max(at, event.at)) for event in own.unpublished(self.table)]
-        return (*steps, *self.begin(started, before=(fact,), more=news if is_counted else ()))
+        missed = [replace(event, at=max(at, event.at)) for event in own.unpublished(self.table)]
+        return (
+            *steps,
+            *self.begin(started, before=(fact,), more=missed if is_counted else ()),
+        )
 
     def _write(
         self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]
     ) -> None:
-        if not self.speaks:
+        if not self.has_taken_over:
             raise OutsideError("the standby reader must not write to the log; report this")
         with uninterrupted():
             self._session = after

@@ -10,7 +10,7 @@ from vision.camera.decoding import Shot
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
 from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore
-from vision.floor.pair.journal import OwnSight, PairJournal, news
+from vision.floor.pair.journal import OwnSight, PairJournal, unpublished_part
 from vision.mqtt.endpoint import endpoint_of, refuse_in_clear
 
 
@@ -43,7 +43,7 @@ class PairReader(TableReader):
         self._align()
 
     def _take(self, seen: SeenShot) -> None:
-        if not self._journal.speaks:
+        if not self._journal.has_taken_over:
             self._follow(seen)
             return
         self._journal.flush()
@@ -52,7 +52,7 @@ class PairReader(TableReader):
             reported = (
                 published
                 for event in seen.events
-                for published in news(table, event, self._inherited)
+                for published in unpublished_part(table, event, self._inherited)
             )
             seen = replace(seen, events=tuple(reported))
         super()._take(seen)

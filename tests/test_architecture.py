@@ -134,7 +134,8 @@ BARRED_IN_PURE_ROOMS = {
 MOST_DOUBLED_DEFAULTS = 0
 MOST_BARE_CONSTANTS = 0
 MOST_FLOORS = 7  # rooms: the longest chain of imports, as the house was built; fewer is better
-MOST_FILES, MOST_LINES_OF_ALL = 153, 38_744  # of `vision`: lowered as they fall, never raised
+MOST_FILES, MOST_LINES_OF_ALL = 153, 38_721  # of `vision`: lowered as they fall, never raised
+MOST_LINES_OF_LOGIN = 700  # with its page: the rest is for an identity provider and its proxy
 SLACK = 1.01  # of the lines: a comment must not fail a change; who adds says what is taken away
 MOST_LINES = 500  # of a module: more than one idea beyond that
 MOST_FUNCTION_LINES = 60  # docstring included
@@ -224,6 +225,14 @@ def test_house_grows_no_more() -> None:
     lengths = file_lengths(HOUSE, "vision")
     assert len(lengths) <= MOST_FILES
     assert sum(lengths.values()) <= SLACK * MOST_LINES_OF_ALL
+
+
+def test_login_grows_no_more() -> None:
+    """Passwords and second factors, with their page."""
+    board = HOUSE.root / "vision" / "board"
+    files = [*board.glob("login/*.py"), board / "html" / "login.html", *board.glob("pages/login.*")]
+    lines = sum(len(file.read_text("utf-8").splitlines()) for file in files)
+    assert lines <= MOST_LINES_OF_LOGIN
 
 
 @pytest.mark.parametrize("module", HOUSE.paths)

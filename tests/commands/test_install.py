@@ -83,10 +83,6 @@ def test_second_table_joins_the_boards(table: Path, tmp_path: Path) -> None:
     assert {path.name for path in wanted.iterdir()} == {
         "shoe-reader@7.service", "shoe-reader@8.service"
     }  # fmt: skip
-    assert installed(table, root, "--remove") == 0
-    assert [path.name for path in wanted.iterdir()] == ["shoe-reader@8.service"]
-    served = (root / "etc/shoe-reader/board.env").read_text("utf-8")
-    assert served == "TABLES=/etc/shoe-reader/8.toml\n"
 
 
 def test_nothing_is_done_before_it_was_shown(
@@ -99,16 +95,6 @@ def test_nothing_is_done_before_it_was_shown(
     assert "- write " in out
     assert "enable shoe-reader.target shoe-reader@7.service shoe-reader-board.service" in out
     assert not root.exists()
-
-
-def test_removal_leaves_tables_keys_and_people(table: Path, tmp_path: Path) -> None:
-    """Services are gone; what is a record or a secret stays."""
-    root = tmp_path / "image"
-    installed(table, root)
-    assert installed(table, root, "--remove") == 0
-    units = root / "etc/systemd/system"
-    assert [path for path in units.rglob("*") if not path.is_dir()] == []
-    assert (root / "etc/shoe-reader/7.key").exists()
 
 
 def test_unit_that_does_not_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

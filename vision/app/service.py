@@ -1,4 +1,4 @@
-"""Make services of tables and their boards under systemd: what is written where, and taken away.
+"""Make services of tables and their boards under systemd: what is written where.
 
 Readers and boards run as users that systemd makes for them (DynamicUser), each with a folder of its
 own below /var/lib. Their keys belong to root; systemd hands them over as credentials.
@@ -87,24 +87,7 @@ def installation(tables: dict[Path, TableConfig], root: Path) -> Iterator[Instal
     files_of = [*_served(board), *(f"/{ETC}/{name}.toml" for name in named)]
     line = f"TABLES={' '.join(dict.fromkeys(files_of))}\n"
     yield from _environment(board, tables.values(), line)
-    yield _systemctl(root, "enable", TARGET, *(instance(name) for name in named), BOARD)
-
-
-def removal(tables: Iterable[TableConfig], root: Path) -> Iterator[InstallStep]:
-    """Yield what takes the services of tables away, and with the last table all of them.
-
-    Table files, keys, logs and people stay.
-    """
-    named, board = [config.table for config in tables], root / ETC / "board.env"
-    gone = [instance(name) for name in named]
-    if left := [file for file in _served(board) if Path(file).stem not in named]:
-        yield _systemctl(root, "disable", *gone)
-        yield from _environment(board, (), f"TABLES={' '.join(left)}\n")
-        yield _systemctl(root, "enable", BOARD)
-        return
-    yield _systemctl(root, "disable", TARGET, *gone, BOARD)
-    for path in (*(root / UNITS / name for name in (READER, TARGET, BOARD)), board):
-        yield InstallStep(f"delete {path}", partial(path.unlink, missing_ok=True))
+    yield _enabled(root, TARGET, *(instance(name) for name in named), BOARD)
 
 
 def instance(name: str) -> str:
@@ -217,13 +200,10 @@ def _environment(
         yield _written(path, text, 0o600)
 
 
-def _systemctl(root: Path, what: str, *units: str) -> InstallStep:
-    if root != Path("/"):
-        words: Sequence[Sequence[str]] = [(f"--root={root}", what, *units)]
-    elif what == "enable":
-        words = [("daemon-reload",), (what, "--now", *units), ("restart", *units)]
-    else:
-        words = [(what, "--now", *units), ("daemon-reload",)]
+def _enabled(root: Path, *units: str) -> InstallStep:
+    words: Sequence[Sequence[str]] = [(f"--root={root}", "enable", *units)]
+    if root == Path("/"):
+        words = [("daemon-reload",), ("enable", "--now", *units), ("restart", *units)]
     shown = "; ".join(f"systemctl {' '.join(each)}" for each in words)
     return InstallStep(shown, partial(_run, words))
 

@@ -30,7 +30,7 @@ COMMANDS = {
     "run": "watch a table and publish results: camera, stream, video file or folder of pictures",
     "read": "read the cards in photographs",
     "check": "check that a table is ready: settings, models, camera, log, broker, clock",
-    "install": "make services of tables and their boards under systemd, or take them away",
+    "install": "make services of tables and their boards under systemd",
     "calibrate": "measure table plane, lens and slots, and write them into the table file",
     "enrol": "enrol the house deck: show all faces and the back once",
     "board": "serve the results board, the surveillance desk and the set-up page to browsers",

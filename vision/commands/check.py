@@ -14,7 +14,7 @@ from time import perf_counter
 
 from vision.access.users import load_users
 from vision.app.pipeline import models_of
-from vision.app.service import BOARD, ETC, as_root_sees, installation, instance, not_active, removal
+from vision.app.service import BOARD, ETC, as_root_sees, installation, instance, not_active
 from vision.camera.source import first_frame
 from vision.clock import time_sync
 from vision.commands import needs_floor
@@ -251,7 +251,6 @@ def _running(config: TableConfig) -> bool:
 def add_install_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files of this machine")
-    add("--remove", action="store_true", help="take the services away; tables, logs, keys stay")
     add("--root", type=Path, default=Path("/"), metavar="DIR",
         help="write below this folder, as for an image, and start nothing")  # fmt: skip
     add("--yes", action="store_true", help="do it without asking")
@@ -261,8 +260,7 @@ def install(args: argparse.Namespace) -> None:
     """Show what would be done, ask, and do it."""
     tables = {path: load(path) for path in args.table}
     root = args.root.resolve()
-    make = removal(tables.values(), root) if args.remove else installation(tables, root)
-    steps = list(make)
+    steps = list(installation(tables, root))
     print(*(f"- {step.words}" for step in steps), sep="\n")
     if not args.yes and not (sys.stdin.isatty() and input("do all this? [y/N] ") in {"y", "yes"}):
         print("nothing done (--yes: without asking)")
@@ -272,6 +270,5 @@ def install(args: argparse.Namespace) -> None:
     for step in steps:
         step.do()
     print("done")
-    if not args.remove:
-        names = (config.table for config in tables.values())
-        print(*(f"shoe-reader check /{ETC}/{name}.toml looks at it" for name in names), sep="\n")
+    names = (config.table for config in tables.values())
+    print(*(f"shoe-reader check /{ETC}/{name}.toml looks at it" for name in names), sep="\n")

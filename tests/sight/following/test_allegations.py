@@ -64,6 +64,18 @@ def test_departure_with_a_card_that_was_not_seen_to_lie_accuses_nobody() -> None
     assert found.is_open(LEAST)
 
 
+@pytest.mark.parametrize(("before", "stands"), [(0.6, True), (0.4, False)])
+def test_departure_that_was_likely_stands_while_one_more_card_is_under_way(
+    before: float, *, stands: bool
+) -> None:
+    """What was likelier than not is still weighed as it was; what was not begins no accusation."""
+    found = account({state(*LAY, codes=(OVER,)): before, state(*LAY): 1 - before})
+    more = CARDS[HAND, UNSEEN[BACK], None]
+    found.take(2000, {state(*LAY, more, codes=(OVER,)): before, state(*LAY, more): 1 - before})
+    assert (OVER in found.odds) is stands
+    assert found.unseen == pytest.approx(0 if stands else before / (1 - before))
+
+
 def test_return_to_the_shoe_is_weighed_though_another_card_was_not_seen() -> None:
     """The card that went back was at the mouth, where it was seen; nothing else is weighed."""
     new = (CARDS[SLOTS[0], UNSEEN[FACE], None], CARDS[SHOE, UNSEEN[BACK], None])
@@ -279,9 +291,10 @@ def test_early_deal_is_alleged_of_cards_believed_gone_from_slots_that_are_bare(
     before = account(cards=(CARDS[place, FACE, None],))
     values = np.zeros((3, len(Slot)))
     values[2] = 10 * LIES
-    now = Allegations(LEAST)
-    now.take_before(before, values, taken)
-    assert bool(codes(now)) is alleged
+    for least in (LEAST, 1.0):
+        now = Allegations(least)
+        now.take_before(before, values, taken)
+        assert bool(codes(now)) is alleged
 
 
 # --- an early deal --------------------------------------------------------------------------------

@@ -17,8 +17,10 @@ from vision.sight.following.cards import (
     GONE_ASIDE,
     HAND,
     HELD,
+    PLACES,
     SHOE,
     SLOTS,
+    TAKEN,
     UNSEEN,
     Cards,
     Place,
@@ -230,10 +232,15 @@ def test_table_is_not_cleared_lawfully_while_a_card_is_in_the_hand_or_due() -> N
     assert {move.codes for move in puts(lying(1, 2), 0, GONE[0])} == {(REMOVED,)}
 
 
+def test_what_is_taken_from_anywhere_is_gone() -> None:
+    """From a slot, a hand, a player or beside the slots; what went back into the shoe is there."""
+    assert [place for place in PLACES if not TAKEN[place].gone] == [SHOE]
+
+
 def test_clearing_that_began_begins_no_second_time() -> None:
     """Only where one card was taken alone may the clearing still come."""
     begun = (*gone(4), *lying(*NATURAL)[1:])
-    assert {move.codes for move in puts(begun, 1, GONE[1])} == {()}
+    assert [move.codes for move in puts(begun, 1, GONE[1])] == [()]
     alone = {move.rate for move in puts(begun, 1, GONE[1], Lip.REST, REMOVED)}
     assert max(alone) == pytest.approx(ACTIONS["take"].due)
 

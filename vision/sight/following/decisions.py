@@ -374,7 +374,7 @@ class Allegations:
             known = self._early.get(slot, 0.0)
             if known >= 0:
                 self._early[slot] = known + float(values[2, slot] - values[0, slot])
-        odds = math.exp(min(20.0, max(self._early.values(), default=0.0)))
+        odds = math.exp(min(20.0, max(self._early.values(), default=-math.inf)))
         if odds >= self.least:
             self._found.setdefault(("EARLY_DEAL", 0), rounded(odds))
 

@@ -4,8 +4,9 @@ Counts how often each symbol of a slot is shown over an empty slot, a back and a
 of an edge at the lip by a card that emerges and one that is further out. A run of one symbol in one
 state is one observation, so that bursts of failures weigh as bursts; in a slot it weighs by its
 length, as `vision.sight.following.evidence` weighs it. What hides a slot is made neutral, and every
-symbol keeps a share: a film more would have shown it. Writes the `--parts` of
-`models/following.toml`, each with its log-likelihood in films held out.
+symbol keeps a share: a film more would have shown it. The weights of what is unlike the cards
+before are those of `models.evaluate.fit_cut`. Writes the `--parts` of `models/following.toml`, each
+with its log-likelihood in films held out.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.dealing.film_truth import NEVER, FilmTruth
+from models.evaluate import fit_cut
 from models.evaluate.streams import Film, Stream, films_of
 from vision.game.events import Slot
 from vision.sight.following.evidence import PARTS, PLACE_MS, EdgeWatch
 from vision.sight.following.places import BOXES, EDGES, SYMBOLS
+from vision.sight.following.unlike import WEIGHTS
 
 PARTLY = 1  # the network's word for a card that is partly out
 # Symbols below this one show nothing and no hand.
@@ -153,29 +156,42 @@ def log_likelihood(table: Counts, counts: Counts) -> float:
     return float((counts * np.log(table)).sum() / max(counts.sum(), 1))
 
 
-def write(path: Path, table: Mapping[str, Counts], films: int, held: Mapping[str, Counts]) -> None:
-    """Write the parts of a table to a fitted file, with how well they tell the runs `held` out.
-
-    Parts that the file has and the table has not stay as they are.
-    """
-    kept = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+def fitted_parts(films: Sequence[Film], held: Sequence[Film]) -> dict[str, dict[str, object]]:
+    """Return each part of a fitted file, with how well it fits the films `held` out."""
+    table, others = table_of(counted(films)), counted(held)
+    parts: dict[str, dict[str, object]] = {}
     for part, shares in table.items():
-        kept[part] = {
-            "films": films,
-            "held_out_log_likelihood": round(log_likelihood(shares, held[part]), 3),
-            **{
-                name: [float(f"{p:.3g}") for p in row]
-                for name, row in zip(PARTS[part][0], shares, strict=True)
-            },
-        }
+        rows = {n: _rounded(row) for n, row in zip(PARTS[part][0], shares, strict=True)}
+        likelihood = round(log_likelihood(shares, others[part]), 3)
+        parts[part] = {"films": len(films), "held_out_log_likelihood": likelihood, **rows}
+    weights = fit_cut.fitted(fit_cut.gathered(films))
+    likelihood = round(fit_cut.log_likelihood(weights, fit_cut.gathered(held)), 3)
+    known = dict(zip(WEIGHTS, _rounded(weights), strict=True))
+    parts["cut"] = {"films": len(films), "held_out_log_likelihood": likelihood, **known}
+    return parts
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    return [float(f"{value:.3g}") for value in values]
+
+
+# What stands above each part in the file.
+FLAT_TABLES = {part: f"a flat table: {-np.log(number):.3f}" for part, (_, number) in PARTS.items()}
+NOTES = {**FLAT_TABLES, "cut": f"knowing nothing: {-np.log(2):.3f}"}
+
+
+def write(path: Path, parts: Mapping[str, Mapping[str, object]]) -> None:
+    """Write parts to a fitted file; those that it has and `parts` has not stay as they are."""
+    known = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
     lines = [
-        "# Likelihoods of what slots and lip show (vision/sight/following/evidence.py), fitted by",
-        "# `python -m models.evaluate.fit_following`; one number a symbol, in their order. The",
-        "# log-likelihoods are those of a run in films held out.",
+        "# Likelihoods of what slots and lip show (vision/sight/following/evidence.py), one number",
+        "# a symbol, in their order, and weights of what is unlike the cards before (unlike.py),",
+        "# fitted by `python -m models.evaluate.fit_following`. The log-likelihoods are those of a",
+        "# run, or of a card that leaves, in films held out.",
     ]
-    for part, (_, symbols_of) in PARTS.items():
-        lines += ["", f"[{part}]", f"# a flat table: {-np.log(symbols_of):.3f}"]
-        lines += [f"{name} = {value}" for name, value in kept[part].items()]
+    for part, note in NOTES.items():
+        if rows := parts.get(part, known.get(part)):
+            lines += ["", f"[{part}]", f"# {note}", *(f"{n} = {v}" for n, v in rows.items())]
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -187,13 +203,12 @@ def main() -> int:
         "--held", nargs="*", type=Path, default=[], help="not fitted, only measured"
     )
     parser.add_argument("--cache", type=Path, default=Path("runs/streams"))
-    parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--parts", nargs="*", choices=NOTES, default=list(NOTES))
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     films = films_of(arguments.films, arguments.cache)
-    held = counted(films_of(arguments.held, arguments.cache))
-    fitted = table_of(counted(films))
-    write(arguments.out, {part: fitted[part] for part in arguments.parts}, len(films), held)
+    parts = fitted_parts(films, films_of(arguments.held, arguments.cache))
+    write(arguments.out, {part: parts[part] for part in arguments.parts})
     print(arguments.out.read_text("utf-8"))
     return 0
 

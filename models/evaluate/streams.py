@@ -38,7 +38,7 @@ from vision.sight.geometry.plane import Frame, Points, TableView
 from vision.sight.motion_gate import MotionGate, WatchedPart
 
 # Raised when what is kept changes.
-EDITION = 4
+EDITION = 5
 # From one look at a still table to the next, ms: often enough for faces that are to be read.
 STILL_LOOK_MS = 300
 

@@ -28,6 +28,7 @@ from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, PLACE_MS, SymbolTable
 from vision.sight.following.places import SYMBOLS, SlotWatch
+from vision.sight.following.unlike import WEIGHTS
 
 FRAME_MS = 50
 CARDS = (("4c", "PUNTO_1"), ("2d", "BANCO_1"), ("4h", "PUNTO_2"), ("Ks", "BANCO_2"))
@@ -107,7 +108,8 @@ def _seen(stream: Stream, sees: Callable[[int, Detection], bool]) -> Stream:
 def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:
     """Every coup is right and nobody is accused; the table was fitted on the same film."""
     table = table_of(counted([film]))
-    fitted = SymbolTable(*(np.log(table[part]) for part in PARTS))
+    slots, edges = (np.log(table[part]) for part in PARTS)
+    fitted = SymbolTable(slots, edges, np.zeros(len(WEIGHTS)))
     tally = Tally()
     judge(film, decode(film, fitted, tally=tally, broken="not"), 50, tally)
     assert (tally.coups, tally.right, tally.wrong, tally.accused) == (3, 3, 0, 0)

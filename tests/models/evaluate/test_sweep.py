@@ -10,7 +10,7 @@ def test_numbers_are_found_once_each_and_none_is_a_name() -> None:
     """Every hand-set number is swept under one name, numbers of the game are not."""
     names = [number.name for number in numbers()]
     assert len(names) == len(set(names))
-    assert {"MOUTH_MS", "edge, due", "CUT_LINE 2", "LONGEST_S"} <= set(names)
+    assert {"MOUTH_MS", "edge, due", "HAND_LINE 2", "LONGEST_S"} <= set(names)
     assert "FIRST_CARDS" not in names
 
 

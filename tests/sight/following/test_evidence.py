@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from vision.sight.following.evidence import (
     EDGE_SYMBOLS,
     AsideEvidence,
-    CutWatch,
-    ExposureWatch,
     LipEvidence,
     SlotEvidence,
     SymbolTable,
@@ -33,7 +32,7 @@ def _rows(symbols: int, *each: list[int]) -> list[list[float]]:
     return rows.tolist()
 
 
-def _fitted() -> dict[str, dict[str, list[float]]]:
+def _fitted() -> dict[str, dict[str, Any]]:
     """Return a file in which symbol 1 means a back and 2 a face.
 
     Edges of cards that come go out.
@@ -43,6 +42,7 @@ def _fitted() -> dict[str, dict[str, list[float]]]:
     return {
         "slots": dict(zip(("empty", "back", "face"), slots, strict=True)),
         "edges": dict(zip(("emerging", "partly"), edges, strict=True)),
+        "cut": {"leaving": 1.0, "colour": 5.0, "seen": 0.0, "waiting": 0.5, "always": -1.0},
     }
 
 
@@ -69,33 +69,21 @@ def test_hand_at_the_mouth_is_reported(said: float, low: float, high: float) -> 
     assert low <= lip.hands[0] <= high
 
 
-def test_cut_card_is_recognised_by_what_the_mouth_shows() -> None:
-    """A card wholly out that looks like the cut card is it."""
-    lip = LipEvidence(_table())
-    lip.take(REST, 0)
-    assert int(np.argmax(lip.take(_wholly(1.2, cut=9.0), 100))) == Lip.CUT
-
-
-@pytest.mark.parametrize(("novel", "is_cut"), [(0.2, True), (0.4, False)], ids=["card", "arm"])
-def test_new_colours_are_of_the_cut_card_unless_they_are_of_more(
-    novel: float, is_cut: bool
-) -> None:
-    """An arm in colours that nobody had shown rests on the shoe: it covers more than a card."""
-    lip = LipEvidence(_table())
-    lip.take(REST, 0)
-    values = [*_wholly(1.2, cut=1.5)[:10], novel]
-    found = lip.take(values, 100)
-    assert bool(found[Lip.CUT] > found[Lip.WHOLLY]) is is_cut
-
-
 def test_white_sleeve_that_rests_before_the_shoe_is_no_cut_card() -> None:
     """A cut card on its way moves; what lies still there, and looks like one, is none."""
     moving, resting = LipEvidence(_table()), LipEvidence(_table())
-    for at in range(0, 600, 50):
-        drawn = moving.take(_wholly(0.6 + at / 500, cut=9.0), at)
-        rests = resting.take(_wholly(0.9, cut=9.0), at)
-    assert drawn[Lip.CUT] > drawn[Lip.WHOLLY]
-    assert rests[Lip.CUT] < rests[Lip.WHOLLY]
+    for number in range(4):
+        for lip in (moving, resting):
+            lip.take(_wholly(1.2), 1000 * number)
+            lip.take(REST, 1000 * number + 100)
+            lip.take(REST, 1000 * number + 400)
+    said = {moving: 0.0, resting: 0.0}
+    for at in range(5000, 5600, 50):
+        for lip, shift in ((moving, 0.6 + (at - 5000) / 500), (resting, 0.9)):
+            found = lip.take(_wholly(shift, cut=9.0), at)
+            said[lip] += found[Lip.CUT] - found[Lip.WHOLLY]
+    assert said[moving] > 4
+    assert said[resting] < 0
 
 
 def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
@@ -150,54 +138,6 @@ def test_card_held_before_the_shoe_may_change_its_looks_five_times_a_second() ->
         found = [lip.take(_wholly(1.2), at) for at in range(every, 1001, every)]
         held = sum(values[Lip.LINGERS] - values[Lip.CLEAR] for values in found)
         assert held == pytest.approx(5 * np.log(1 / 2), rel=0.01)
-
-
-@pytest.mark.parametrize(("backs", "noticed"), [(-5.0, 1), (2.9, 0)], ids=["plain", "like faces"])
-def test_face_in_the_mouth_is_unlike_the_backs_before_it(backs: float, noticed: int) -> None:
-    """A deck whose backs look like faces in the mouth exposes none of its cards."""
-    watch = ExposureWatch(50.0)
-    times = iter(range(0, 100_000, 50))
-    found = []
-    for odds in (*[backs] * 4, 3.0):
-        waiting = np.array([0, 6, 0, 0.3, 0, odds, -9, -9, -6, -6, np.nan], np.float32)
-        found += [watch.look(waiting, next(times), waits=1.0) for _ in range(20)]
-        found += [watch.look(np.array(_wholly(1.2)), next(times), waits=0.0) for _ in range(5)]
-    assert sum(found) == noticed
-
-
-def test_arm_before_the_shoe_is_no_face_in_its_mouth() -> None:
-    """What looks like a card that is out, without a hand, exposes none that waits."""
-    watch = ExposureWatch(50.0)
-    back = np.array([0, 6, 0, 0.3, 0, -5, -9, -9, -6, -6, np.nan], np.float32)
-    arm = np.array([0, 0, 2, 0.8, 0, 3, 1, -9, -0.1, -6, np.nan], np.float32)
-    times = iter(range(0, 100_000, 50))
-    for _ in range(4):
-        assert not any(watch.look(back, next(times), waits=1.0) for _ in range(20))
-        watch.look(np.array(_wholly(1.2)), next(times), waits=0.0)
-    assert not any(watch.look(arm, next(times), waits=1.0) for _ in range(40))
-
-
-def _resting(*, cut: bool) -> NDArray[np.float32]:
-    return np.array([6, 0, 0, 0, -6, -6, 6 if cut else -6, 0, -6, -6, np.nan], np.float32)
-
-
-def test_cut_card_that_comes_in_sight_behind_another_is_not_out_yet() -> None:
-    """It was taken for the card before it; once it leaves itself it is told, and only once."""
-    watch = CutWatch()
-    said = []
-    for cut, passes in ((False, 0.0), (False, 1.0), (True, 0.0), (True, 1.0), (False, 0.0)):
-        values = np.array(_wholly(1.2), np.float32) if passes else _resting(cut=cut)
-        said.append(watch.look(values, passes=passes, next_out=0.0))
-    assert said == [False, False, False, True, False]
-
-
-def test_cut_card_that_was_not_seen_to_wait_is_reported_by_the_next_card() -> None:
-    """A hand stays at the mouth: no picture shows what lies there, until the next card leaves."""
-    watch = CutWatch()
-    out = np.array(_wholly(1.2), np.float32)
-    assert not watch.look(out, passes=1.0, next_out=0.0)
-    assert not watch.look(out, passes=0.0, next_out=0.5)
-    assert watch.look(out, passes=0.0, next_out=1.0)
 
 
 def test_run_of_one_symbol_counts_ever_less() -> None:

@@ -4,9 +4,8 @@ The part of the picture round the mouth is seen from above and turned to the exi
 three of these small patches, the mouth at rest, some frames ago and now, and is given as an `infer`
 callable. It was trained on mouths drawn at random (`datasets/mouth`).
 
-The cut card is known by its colours, which no card before it had: all cards of a shoe have one
-back, all draws the same hands, so their colours are soon known. What a patch shows that it does not
-show at rest is compared with them, in boxes of the colour cube.
+The cut card is known by its colour too: what a patch shows that it does not show at rest is
+compared with what the cards before it showed, in boxes of the colour cube.
 """
 
 from __future__ import annotations
@@ -118,20 +117,18 @@ def exit_way(view: TableView) -> Points:
 
 # Boxes along each side of the colour cube. Fewer, and red cards are as orange ones; more, and the
 # shadow of a hand is a new colour.
-SIDE = 12
+SIDE = 24
 # A cell of a patch that differs from the one at rest by so much in any colour (0 to 1) shows
 # something else. Less is noise and shadow, more loses cards on cloth of nearly their colour.
 CHANGED = 0.1
 # Fewer cells than these say nothing of a picture: a finger at its edge. A card wholly out has 900.
-LEAST_CELLS = 60
-# Cards that must have left before a colour can be new, or a face unlike theirs; and the share (0 to
-# 1) that is kept of what is known when one more leaves. Fewer, and a hand that turns is new; kept
-# longer, old light stays.
+LEAST_CELLS = 30
+# Shares are of what changed, or of so many cells where that is less: half a card.
+HALF_CARD = 400
+# Cards that must have left before anything is unlike them; and the share (0 to 1) that is kept of
+# what is known when one more leaves. Fewer, and a hand that turns is new; kept longer, old light
+# stays.
 LEAST_CARDS, REMEMBERED = 3, 0.9
-# A colour is known if it made up at least this share (0 to 1) of what changed, over all cards. The
-# rims of fingers are less. With 0.01, one more of eleven cut cards was seen, and one on a film of
-# another renderer that has none.
-KNOWN = 0.0005
 
 
 def changed_cells(now: NDArray[np.float32], rest: NDArray[np.float32]) -> Cells:
@@ -141,46 +138,50 @@ def changed_cells(now: NDArray[np.float32], rest: NDArray[np.float32]) -> Cells:
     return np.asarray((boxes[0] * SIDE + boxes[1]) * SIDE + boxes[2], np.intp)
 
 
-class KnownColours:
-    """The colours of the cards that left, with the hands that drew them."""
+class CardColours:
+    """How much of one colour the cards that left had at most, with the hands that drew them.
+
+    All cards of a shoe have one back and all draws the same hands. The cut card is of one colour:
+    it shows more of that than they did, be it a colour that they have a little of.
+    """
 
     def __init__(self) -> None:
-        self._share = np.zeros((SIDE, SIDE, SIDE))
+        self._most = np.zeros((SIDE, SIDE, SIDE))  # shares of the cards before
+        self._widened = self._most  # light is never quite even
+        self._now: NDArray[np.float64] | None = None  # of the card that is leaving
         self._cards = 0
 
-    def learn(self, pictures: list[Cells]) -> None:
-        """Take in the pictures of a card on its way out."""
-        cells = _together(pictures)
+    def look(self, cells: Cells) -> float:
+        """Return how much larger (-1 to 1) the share of one colour is than it ever was.
+
+        NaN before enough cards have left, and of fewer cells than say anything.
+        """
         if len(cells) < LEAST_CELLS:
+            return math.nan
+        counts = np.bincount(cells, minlength=SIDE**3).reshape(self._most.shape)
+        shares = _over_neighbours(np.add, counts) / max(len(cells), HALF_CARD)
+        self._now = shares if self._now is None else np.maximum(self._now, shares)
+        if self._cards < LEAST_CARDS:
+            return math.nan
+        return float((shares - self._widened).ravel()[cells].max())
+
+    def left(self) -> None:
+        """Take that what was seen since the last time has left: its colours are known."""
+        if self._now is None:
             return
-        counts = np.bincount(cells, minlength=SIDE**3).reshape(self._share.shape)
-        self._share = REMEMBERED * self._share + (1 - REMEMBERED) * counts / len(cells)
+        self._most = np.maximum(REMEMBERED * self._most, self._now)
+        self._widened, self._now = _over_neighbours(np.maximum, self._most), None
         self._cards += 1
 
-    def novelty(self, pictures: list[Cells]) -> float | None:
-        """Return the share (0 to 1) of what is seen that has new colours, None if unknown yet."""
-        cells = _together(pictures)
-        if self._cards < LEAST_CARDS or len(cells) < LEAST_CELLS:
-            return None
-        known = _widened(self._share)[cells] >= KNOWN
-        return 1 - float(known.mean())
 
-
-def _together(pictures: list[Cells]) -> Cells:
-    enough = [cells for cells in pictures if len(cells) >= LEAST_CELLS]
-    return np.concatenate(enough) if enough else np.zeros(0, np.intp)
-
-
-def _widened(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest share of each box and its neighbours, flat: light is never quite even."""
-    padded = np.pad(share, 1)
-    around = [
-        padded[x : x + SIDE, y : y + SIDE, z : z + SIDE]
-        for x in range(3)
-        for y in range(3)
-        for z in range(3)
-    ]
-    return np.asarray(np.max(around, axis=0)).ravel()
+def _over_neighbours(combine: np.ufunc, cube: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Return what `combine` makes of each box of a colour cube and those that touch it."""
+    found = np.asarray(cube, np.float64)
+    for axis in range(3):
+        padded = np.pad(found, [(int(axis == each),) * 2 for each in range(3)])
+        before, at, after = (np.take(padded, range(k, k + SIDE), axis) for k in range(3))
+        found = combine(combine(before, at), after)
+    return found
 
 
 # --- what the network says of it ------------------------------------------------------------------
@@ -219,29 +220,26 @@ RELIT = 0.15
 
 
 class MouthSight:
-    """Gives the values of the mouth's network, and how new the colours are, picture by picture.
+    """Gives the values of the mouth's network, and how new a colour is, picture by picture.
 
-    It learns meanwhile what the mouth looks like at rest. `cells` are the colours of what is not
-    there at rest, where something seemed to be out in the last picture.
+    It learns meanwhile what the mouth looks like at rest.
     """
 
     def __init__(self, view: TableView, infer: Infer) -> None:
         self._patch = MouthPatch(view)
         self._infer = infer
-        self.cells: Cells | None = None
         self._rest: Tensor | None = None
         self._past: deque[tuple[int, Tensor]] = deque()
         self._still_since: int | None = None
         self._learnt = 0
         self._handled = False  # a hand was there since a card is partly out
-        self._colours = KnownColours()
-        self._passage: list[Cells] = []
+        self._colours = CardColours()
         self._rest_since: int | None = None
 
     def values(self, image: Image, at: int) -> Tensor:
-        """Return 11 values of a picture at a time (ms): the network's, the share of new colours.
+        """Return 11 values of a picture at a time (ms): the network's, how new a colour is.
 
-        That share is NaN while the colours of cards are not known or nothing is out.
+        That (-1 to 1) is NaN while the colours of cards are not known or nothing is out.
         """
         planes = self._patch(image)[:, :, ::-1].transpose(2, 0, 1)
         now: Tensor = np.ascontiguousarray(planes, np.float32) / np.float32(255)
@@ -252,15 +250,11 @@ class MouthSight:
         values = self._infer(np.concatenate([rest, before, now])[None])[0]
         powers = np.exp(values[:3] - values[:3].max())
         at_rest, partly, _ = (powers / powers.sum()).tolist()
-        self.cells = None
-        if at_rest < 0.5:
-            # The next card shows in the shoe already: a cut card that waits there is not out.
-            lip = self._patch.lip
-            self.cells = changed_cells(now[..., lip:], rest[..., lip:])
+        new_colour = self._new_colour(now, rest) if at_rest < 0.5 else self._none_out(at)
         is_rest = self._is_rest(now, at, self._patience(at_rest, partly, values[4:9]))
         self._rest = rest + np.float32(LEARN_SHARE if is_rest else 0) * (now - rest)
         self._past.append((at, now))
-        return np.append(values, np.float32(self._novelty(at)))
+        return np.append(values, np.float32(new_colour))
 
     def relight(self, times: float) -> None:
         """Take that the whole picture is so many times as bright: no colour is new by that."""
@@ -271,7 +265,7 @@ class MouthSight:
         self._past = deque(
             (at, np.minimum(patch * np.float32(times), 1)) for at, patch in self._past
         )
-        self._colours, self._passage = KnownColours(), []
+        self._colours = CardColours()
 
     def _earlier(self, at: int, age: int, otherwise: Tensor) -> Tensor:
         """Return the last patch that is at least so old, or the oldest that there is."""
@@ -307,16 +301,17 @@ class MouthSight:
         self._learnt = at
         return True
 
-    def _novelty(self, at: int) -> float:
-        """Return the share of new colours, NaN if unknown; learn those of a card that left."""
-        if self.cells is not None:
-            share = self._colours.novelty([self.cells])
-            self._passage.append(self.cells)
-            self._rest_since = None
-            return math.nan if share is None else share
+    def _new_colour(self, now: Tensor, rest: Tensor) -> float:
+        """Return how new a colour of what is out is, NaN if unknown."""
+        self._rest_since = None
+        # The next card shows in the shoe already: a cut card that waits there is not out.
+        lip = self._patch.lip
+        return self._colours.look(changed_cells(now[..., lip:], rest[..., lip:]))
+
+    def _none_out(self, at: int) -> float:
+        """Learn the colours of the card that left, once the mouth is at rest for a while."""
         if self._rest_since is None:
             self._rest_since = at
-        elif self._passage and at - self._rest_since >= LEARN_AFTER_MS:
-            self._colours.learn(self._passage)
-            self._passage = []
+        elif at - self._rest_since >= LEARN_AFTER_MS:
+            self._colours.left()
         return math.nan

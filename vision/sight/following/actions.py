@@ -57,7 +57,7 @@ ACTIONS: dict[str, Action] = {
     "stay": _free(NEXT),  # of two that are out, one lies there while the other is laid
     "go on": _free(NEXT),  # it is carried on
     "push back": _free(AT_TIMES, DEPARTURE),  # from the lip; from further away
-    "cut": _free(1 / 1800),  # the cut card, once a shoe (half an hour at least), by a hand seen
+    "cut": _free(NEXT / 400),  # the cut card, once in the cards of a shoe, by a hand that is seen
     "cut out": _awaited(MOVING),
     "two": _free(DEPARTURE),  # two cards are drawn as one
     # A draw that the mouth did not see, by a hand that it saw; not due: without one. Of 1,439 draws

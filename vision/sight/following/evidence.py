@@ -11,13 +11,14 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
-from vision.sight.detection.mouth import LEAST_CARDS
 from vision.sight.following.places import COVERED, SYMBOLS, SlotObservation
+from vision.sight.following.unlike import MOST_WEIGHED, WEIGHTS, CutEvidence, softmax
 
 Values = NDArray[np.float64]
 
@@ -38,9 +39,6 @@ MOUTH_FLAT = 0.006
 # and is near the mouth, between, or far out of it by where these end; a symbol joins both.
 MOVED, MOVED_MS, REACHES = 0.08, 100, (0.35, 0.65)
 EDGE_SYMBOLS = 3 * (len(REACHES) + 1)
-# How the network's word for the cut card weighs: factor and offset of its log odds; cut cards have
-# 0.6 to 0.75 on average, others 0.02 to 0.13. And the most that it may say.
-CUT_LINE, MOST_WEIGHED = (1.5, 1.0), 4.0
 # How the network's word for a hand weighs: factor and offset of its log odds, at their most 3.5 and
 # more in each draw of 58 films, with nobody there -4 at the median.
 HAND_LINE = (2.0, -4.0)
@@ -49,12 +47,6 @@ HAND_LINE = (2.0, -4.0)
 # long must it have been there to draw a card that the mouth does not see: one that carries a card
 # off draws no other on its way.
 HAND_MS = 150
-# What a share of new colours says of the cut card: factor, even point, least and most; ordinary
-# cards have 0.03 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: such
-# a one is known only where the network is sure of it. More than NOVEL_CARD is of something larger:
-# an arm that nobody had put there before, resting on the shoe, had 0.35 to 0.44 for two seconds.
-NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -2.0, 3.0
-NOVEL_CARD = 0.33
 # How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
 # that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
 # overlooked in one of ten.
@@ -69,17 +61,6 @@ STILL_MS = 200
 # How much less likely, ln, a card that lies before the shoe is in a picture in which an edge moves:
 # what a hand holds there moves. At 0, a card that is squeezed near the shoe is a second one.
 STIRS = math.log(1 / 20)
-# From this probability on the lip shows the cut card, or a card that is out: four cut cards on film
-# came to 0.82 to 0.999, nothing else on seven films to 0.2.
-CUT = 0.7
-# For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
-# 1) must no card be out: the corner of one that is drawn and turned passes in less. And so likely
-# must it be a face: likelier than all else. What decides is how unlike the cards before it is.
-EXPOSED_MS, EXPOSED, FACED = 300, 0.8, 0.5
-# Over how many of the last cards the usual look is taken. On a deck of the simulator all backs
-# looked like faces, by odds of 19; true exposures on films of another renderer are 4,000 times as
-# much like a face as the deck's backs.
-USUAL_CARDS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,14 +68,16 @@ class SymbolTable:
     """Log-likelihoods of symbols in the states that show them, fitted on films.
 
     `slots` (3 x SYMBOLS): over an empty slot, a back and a face; `edges` (2 x EDGE_SYMBOLS): of a
-    card that emerges and one that is further out.
+    card that emerges and one that is further out. `cut` (4) are the weights of what is unlike the
+    cards before, in the order of WEIGHTS.
     """
 
     slots: Values
     edges: Values
+    cut: Values
 
     @classmethod
-    def of(cls, fitted: Mapping[str, Mapping[str, Sequence[float]]]) -> SymbolTable:
+    def of(cls, fitted: Mapping[str, Mapping[str, Any]]) -> SymbolTable:
         """Return the table of a fitted file; ValueError where it has other symbols than these."""
         rows = []
         for part, (states, symbols) in PARTS.items():
@@ -104,7 +87,8 @@ class SymbolTable:
                     f"{part} of {row.shape} were fitted, not of {len(states)} x {symbols} symbols"
                 )
             rows.append(np.log(row))
-        return cls(*rows)
+        slots, edges = rows
+        return cls(slots, edges, np.array([fitted["cut"][name] for name in WEIGHTS]))
 
 
 # The parts of a fitted file, with the states of each and how many symbols it has.
@@ -152,11 +136,17 @@ class LipEvidence:
         self._out = table.edges - either
         self._returns = np.logaddexp.reduce(back) - np.log(2) - either
         self._edge = EdgeWatch()
+        self._weights = table.cut
         self._at: int | None = None
         self._still_since = 0  # ms: since when a card shows at the lip, and its edge rests
         self._hands: deque[tuple[int, float]] = deque()
         # How likely (0 to 1) a hand was at the mouth just now, and that it was there all the while.
         self.hands = 1.0, 1.0
+        self.begin_shoe()
+
+    def begin_shoe(self) -> None:
+        """Forget the cards before: those of another shoe may have other backs."""
+        self.cut = CutEvidence(self._weights)
 
     def take(
         self, values: Sequence[float] | NDArray[np.floating], at: int, *, beside: bool = False
@@ -174,12 +164,12 @@ class LipEvidence:
         self.hands = max(hand for _, hand in self._hands), stays
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
-        shares = _softmax(logits[:3])
+        shares = softmax(logits[:3])
         phases = np.log(shares * (1 - MOUTH_FLAT) + MOUTH_FLAT / len(shares))
         edge, seen = self._edge.look(logits, at), float(shares[1])
         if logits[:3].argmax() == 0 or not self._edge.rests(edge):
             self._still_since = at
-        cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
+        cut = self.cut.take(logits, at)
         rest, partly, wholly = phases.tolist()
         if at - self._still_since > STILL_MS:
             cut = -MOST_WEIGHED
@@ -259,81 +249,3 @@ class SlotEvidence:
         shown = np.minimum(most, found[1:].max(axis=0) - found[0])
         self._held = np.maximum(0, self._held + shown)
         return found
-
-
-class ExposureWatch:
-    """Notices a card that shows its face in the mouth: one unlike the cards that left before it.
-
-    How much like a face the back of a deck looks there differs from deck to deck, and is the same
-    for all cards of a shoe: so the first ones say nothing.
-    """
-
-    def __init__(self, least: float) -> None:
-        """`least`: how many times likelier a face is than with the cards before."""
-        self._least = math.log(least)
-        self._usual: deque[float] = deque(maxlen=USUAL_CARDS)  # of each card, ln of odds
-        self._waiting: list[float] = []  # the same of each picture of the card that waits
-        self._at, self._shown_ms = 0, 0.0
-
-    def look(self, values: NDArray[np.floating], at: int, *, waits: float) -> bool:
-        """Whether a face has just shown for long; `waits` (0 to 1): how likely no card is out.
-
-        `values` (11) are those of the mouth's network at a time, ms.
-        """
-        elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
-        shows = False
-        # No hand, nor an arm, which looks like a card before the shoe.
-        if waits > EXPOSED and values[8] <= 0 and values[:3].argmax() < 2:
-            odds = float(values[5] - values[4])
-            self._waiting.append(odds)
-            face = _softmax(np.asarray(values[4:8], np.float64))[1] > FACED
-            known = len(self._usual) >= LEAST_CARDS
-            shows = bool(known and face and odds - np.median(self._usual) > self._least)
-        if waits <= EXPOSED and self._waiting:
-            self._usual.append(float(np.median(self._waiting)))
-            self._waiting.clear()
-        before, self._shown_ms = self._shown_ms, self._shown_ms + elapsed if shows else 0.0
-        return before < EXPOSED_MS <= self._shown_ms
-
-
-class CutWatch:
-    """Tells once a shoe that the cut card is out.
-
-    As the card before it leaves, the cut card comes in sight behind it and is taken for it: if one
-    lies in the mouth afterwards where none lay before, it is not out yet. So it is waited for the
-    mouth at rest without a hand, or for the next card.
-    """
-
-    def __init__(self) -> None:
-        self._lay = self._passed = self._reported = False
-
-    def look(self, values: NDArray[np.floating], *, passes: float, next_out: float) -> bool:
-        """Whether it is known now; `passes`, `next_out`: how likely it, or a card, is out (0 to 1).
-
-        `values` (11) are those of the mouth's network.
-        """
-        self._passed = self._passed or passes > CUT
-        rests = float(_softmax(np.asarray(values[:3], np.float64))[0]) > 0.5 and values[8] < 0
-        lies = float(_softmax(np.asarray(values[4:8], np.float64))[2]) > 0.5
-        if self._passed and rests and lies and not self._lay:
-            self._passed = False
-        if rests:
-            self._lay = lies
-        known = self._passed and (self._lay or rests or next_out > CUT)
-        is_new, self._reported = known and not self._reported, known or self._reported
-        return is_new
-
-
-def _cut(shown: float, novelty: float) -> float:
-    """Return how likely it is the cut card, in logarithms of odds."""
-    weighed = CUT_LINE[0] * (np.log(max(shown, 0.005) / max(1 - shown, 0.005)) + CUT_LINE[1])
-    if novelty > NOVEL_CARD:
-        weighed += NOVEL_LEAST
-    elif not np.isnan(novelty):
-        weighed += np.clip(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST, NOVEL_MOST)
-    return float(np.clip(weighed, -MOST_WEIGHED, MOST_WEIGHED))
-
-
-def _softmax(logits: Values) -> Values:
-    powers = np.exp(logits - logits.max())
-    return np.asarray(powers / powers.sum(), np.float64)

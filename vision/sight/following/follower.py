@@ -44,8 +44,6 @@ from vision.sight.following.decisions import (
 )
 from vision.sight.following.evidence import (
     AsideEvidence,
-    CutWatch,
-    ExposureWatch,
     LipEvidence,
     SlotEvidence,
     SymbolTable,
@@ -60,6 +58,7 @@ from vision.sight.following.places import (
     SlotObservation,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
+from vision.sight.following.unlike import CutWatch, ExposureWatch
 from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
 
@@ -157,6 +156,7 @@ class Follower:
         self._before = 0  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before
         self._cut, self._exposure = CutWatch(), ExposureWatch(self._odds)
+        self._lip.begin_shoe()
         self._begun_at: int | None = None
         self._first: list[frozenset[int]] | None = [] if order == 1 else None  # cards by slot
 
@@ -176,6 +176,7 @@ class Follower:
         self._muted = running.coup if past else running.coup - 1
         self._before = -self._muted
         self._cut = CutWatch()
+        self._lip.begin_shoe()
 
     def restore(self, at: int, before: int, resumed: Resumed | None) -> None:
         """Go on after so many coups of sight, with what lay on the table when the log ended."""
@@ -432,7 +433,7 @@ class Follower:
         for account in self.accounts.open:
             account.uncounted |= account.burning and at - self._free_at > HIDES_MS
         cut = shares[Lip.CUT]
-        if self._cut.look(mouth, passes=cut, next_out=1 - waits - cut):
+        if self._cut.look(at, self._lip.cut.waits, passes=cut, next_out=1 - waits - cut):
             yield CutCardOut(at)
 
     def _note_flashed(self, at: int, sight: Sight) -> None:

@@ -1,0 +1,147 @@
+"""What is unlike the cards before it: a face in the mouth, and the cut card."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vision.sight.following.unlike import LIES, LIES_MS, CutEvidence, CutWatch, ExposureWatch
+
+Values = NDArray[np.float64]
+WEIGHTS = np.array([1.5, 30.0, -1.0, 1.5, -1.0])
+
+
+def _out(word: float = -5.0, colour: float = 0.0) -> Values:
+    """Return what the network says of a card that is out: of the cut card, and a new colour."""
+    return np.array([0, 0, 6, 1.2, 4, 0, 4 + word, 0, 2, -6, colour])
+
+
+def _rests(word: float = -5.0, hand: float = -6.0) -> Values:
+    """Return what it says of a mouth at rest."""
+    return np.array([6, 0, 0, 0, 4, 0, 4 + word, 0, hand, -6, np.nan])
+
+
+@pytest.mark.parametrize(("backs", "noticed"), [(-5.0, 1), (2.9, 0)], ids=["plain", "like faces"])
+def test_face_in_the_mouth_is_unlike_the_backs_before_it(backs: float, noticed: int) -> None:
+    """A deck whose backs look like faces in the mouth exposes none of its cards."""
+    watch = ExposureWatch(50.0)
+    times = iter(range(0, 100_000, 50))
+    found = []
+    for odds in (*[backs] * 4, 3.0):
+        waiting = np.array([0, 6, 0, 0.3, 0, odds, -9, -9, -6, -6, np.nan], np.float32)
+        found += [watch.look(waiting, next(times), waits=1.0) for _ in range(20)]
+        found += [watch.look(_out(), next(times), waits=0.0) for _ in range(5)]
+    assert sum(found) == noticed
+
+
+def test_arm_before_the_shoe_is_no_face_in_its_mouth() -> None:
+    """What looks like a card that is out, without a hand, exposes none that waits."""
+    watch = ExposureWatch(50.0)
+    back = np.array([0, 6, 0, 0.3, 0, -5, -9, -9, -6, -6, np.nan], np.float32)
+    arm = np.array([0, 0, 2, 0.8, 0, 3, 1, -9, -0.1, -6, np.nan], np.float32)
+    times = iter(range(0, 100_000, 50))
+    for _ in range(4):
+        assert not any(watch.look(back, next(times), waits=1.0) for _ in range(20))
+        watch.look(_out(), next(times), waits=0.0)
+    assert not any(watch.look(arm, next(times), waits=1.0) for _ in range(40))
+
+
+class Shoe:
+    """A shoe from which cards leave, one a second."""
+
+    def __init__(self) -> None:
+        self.evidence, self.at = CutEvidence(WEIGHTS), 0
+
+    def draw(self, out: Values, waits: Values, pictures: int = 3) -> float:
+        """Let a card wait and leave; return what its pictures say together."""
+        for _ in range(10):
+            self._take(waits)
+        return sum(self._take(out) for _ in range(pictures))
+
+    def rest(self, waits: Values) -> float | None:
+        """Let the mouth rest; return how unlike what waits there is."""
+        for _ in range(10):
+            self._take(waits)
+        return self.evidence.waits
+
+    def _take(self, values: Values) -> float:
+        self.at += 50
+        return self.evidence.take(values, self.at)
+
+
+@pytest.fixture
+def shoe() -> Shoe:
+    """Return a shoe that four cards have left."""
+    shoe = Shoe()
+    for _ in range(4):
+        shoe.draw(_out(), _rests())
+    return shoe
+
+
+def test_card_like_those_before_is_not_the_cut_card(shoe: Shoe) -> None:
+    """Whatever the network says of this deck's backs, it says of each."""
+    assert shoe.draw(_out(), _rests()) < 0
+
+
+@pytest.mark.parametrize(("word", "colour", "waits"),
+                         [(1.0, 0.0, -5.0), (-5.0, 0.4, -5.0), (-5.0, 0.0, 3.0)],
+                         ids=["by the network", "by its colour", "as it lay"])  # fmt: skip
+def test_cut_card_is_unlike_the_cards_before(
+    shoe: Shoe, word: float, colour: float, waits: float
+) -> None:
+    """Each of three signs tells it: on its way, by its colour, as it waited in sight."""
+    assert shoe.draw(_out(word, colour), _rests(waits)) > 0.9
+
+
+def test_deck_whose_backs_look_like_cut_cards_is_usual() -> None:
+    """What the network says of every card says nothing of one."""
+    shoe = Shoe()
+    for _ in range(6):
+        said = shoe.draw(_out(2.0), _rests(2.0))
+    assert said < 0
+
+
+@pytest.mark.parametrize(("word", "told"), [(-3.0, False), (4.0, True)], ids=["like", "sure"])
+def test_first_card_is_the_cut_card_only_if_the_network_is_sure(word: float, *, told: bool) -> None:
+    """There are no cards to compare it with."""
+    assert bool(Shoe().draw(_out(word, np.nan), _rests()) > 0) is told
+
+
+def test_hand_over_what_waits_says_nothing_of_it(shoe: Shoe) -> None:
+    """What the network says under a hand is not compared."""
+    assert shoe.rest(_rests(3.0, hand=4.0)) is None
+    waits = shoe.rest(_rests(3.0))
+    assert waits is not None
+    assert waits > LIES
+
+
+LIE = LIES + 1
+
+
+def _watched(steps: list[tuple[int, float | None, float]]) -> list[int]:
+    """Return the times (ms) at which a watch says so, of what waits and passes then."""
+    watch = CutWatch()
+    return [at for at, waits, passes in steps if watch.look(at, waits, passes=passes, next_out=0.0)]
+
+
+def test_cut_card_that_comes_in_sight_behind_another_is_not_out_yet() -> None:
+    """It was taken for the card before it; once it leaves itself it is reported, and only once."""
+    steps = [(0, 0.0, 0.0), (100, None, 1.0), (200, LIE, 0.0), (300, None, 1.0), (400, 0.0, 0.0)]
+    assert _watched(steps) == [300]
+
+
+@pytest.mark.parametrize(("lies_ms", "told"), [(LIES_MS + 100, True), (LIES_MS - 100, False)])
+def test_cut_card_that_lay_in_sight_and_is_gone_is_out(lies_ms: int, *, told: bool) -> None:
+    """A hand hid all of its way; what lay there for a moment was none."""
+    end = 1000 + lies_ms
+    steps = [(900, 0.0, 0.0), (1000, LIE, 0.0), (end - 50, None, 0.0), (end, 0.0, 0.0)]
+    assert _watched(steps) == [end] * told
+
+
+def test_cut_card_that_was_not_seen_to_wait_is_reported_by_the_next_card() -> None:
+    """A hand stays at the mouth: no picture shows what lies there, until the next card leaves."""
+    watch = CutWatch()
+    assert not watch.look(0, None, passes=1.0, next_out=0.0)
+    assert not watch.look(100, None, passes=0.0, next_out=0.5)
+    assert watch.look(200, None, passes=0.0, next_out=1.0)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluate.streams import Film
-from vision.sight.following.unlike import LEFT_MS, WEIGHTS, CutEvidence
+from vision.sight.following.evidence import LEFT_MS, WEIGHTS, CutEvidence
 
 # A card leaves in so many ms before and after the pictures that show it; what is out for longer
 # than the second is no card on its way.

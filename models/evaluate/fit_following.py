@@ -25,9 +25,8 @@ from datasets.dealing.film_truth import NEVER, FilmTruth
 from models.evaluate import fit_cut
 from models.evaluate.streams import Film, Stream, films_of
 from vision.game.events import Slot
-from vision.sight.following.evidence import PARTS, PLACE_MS, EdgeWatch
+from vision.sight.following.evidence import PARTS, PLACE_MS, WEIGHTS, EdgeWatch
 from vision.sight.following.places import BOXES, EDGES, SYMBOLS
-from vision.sight.following.unlike import WEIGHTS
 
 PARTLY = 1  # the network's word for a card that is partly out
 # Symbols below this one show nothing and no hand.
@@ -185,7 +184,7 @@ def write(path: Path, parts: Mapping[str, Mapping[str, object]]) -> None:
     known = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
     lines = [
         "# Likelihoods of what slots and lip show (vision/sight/following/evidence.py), one number",
-        "# a symbol, in their order, and weights of what is unlike the cards before (unlike.py),",
+        "# a symbol, in their order, and weights of what is unlike the cards before,",
         "# fitted by `python -m models.evaluate.fit_following`. The log-likelihoods are those of a",
         "# run, or of a card that leaves, in films held out.",
     ]

@@ -20,10 +20,10 @@ from types import ModuleType
 from models.evaluate.following import Tally, decode, judge, merge
 from models.evaluate.streams import Film, films_of
 from vision.inference.load import packaged
-from vision.sight.following import actions, decisions, evidence, hypotheses, procedure, unlike
+from vision.sight.following import actions, decisions, evidence, hypotheses, procedure
 from vision.sight.following.evidence import SymbolTable
 
-MODULES = (actions, evidence, unlike, hypotheses, procedure, decisions)
+MODULES = (actions, evidence, hypotheses, procedure, decisions)
 # A number is tried at so many times its value: what a factor of four does not show, nobody could
 # have set by hand.
 TIMES = (0.5, 2.0)

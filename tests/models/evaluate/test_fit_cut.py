@@ -11,7 +11,7 @@ import pytest
 from datasets.dealing.film_truth import FilmTruth
 from models.evaluate.fit_cut import Leaving, fitted, gathered, log_likelihood
 from models.evaluate.streams import Film
-from vision.sight.following.unlike import WEIGHTS
+from vision.sight.following.evidence import WEIGHTS
 
 REST = np.array([6, 0, 0, 0, 4, 0, -1, 0, -6, -6, np.nan], np.float32)
 

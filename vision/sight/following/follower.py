@@ -44,6 +44,8 @@ from vision.sight.following.decisions import (
 )
 from vision.sight.following.evidence import (
     AsideEvidence,
+    CutWatch,
+    ExposureWatch,
     LipEvidence,
     SlotEvidence,
     SymbolTable,
@@ -58,7 +60,6 @@ from vision.sight.following.places import (
     SlotObservation,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
-from vision.sight.following.unlike import CutWatch, ExposureWatch
 from vision.sight.geometry.plane import Image, Points, TableView
 from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
 

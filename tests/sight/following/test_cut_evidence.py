@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vision.sight.following.unlike import LIES, LIES_MS, CutEvidence, CutWatch, ExposureWatch
+from vision.sight.following.evidence import LIES, LIES_MS, CutEvidence, CutWatch, ExposureWatch
 
 Values = NDArray[np.float64]
 WEIGHTS = np.array([1.5, 30.0, -1.0, 1.5, -1.0])

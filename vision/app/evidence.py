@@ -35,7 +35,6 @@ from vision.game.outputs import (
     ResultState,
     Severity,
 )
-from vision.pictures import jpeg
 from vision.record.facts import EvidenceKept, Hold, Medium
 from vision.sight.geometry.plane import Frame, Image
 from vision.storage.evidence import (
@@ -293,7 +292,7 @@ class Crop:
     def still(self, image: Image, most_bytes: int) -> bytes:
         """Return the layout as it is, as a JPEG; coarser where it would be larger than that."""
         masked = self.layout(image)
-        found = (jpeg(masked, quality) for quality in STILL_QUALITIES)
+        found = (_jpeg(masked, quality) for quality in STILL_QUALITIES)
         return next((still for still in found if len(still) <= most_bytes), b"")
 
     def thumbnail(self, image: Image) -> bytes:
@@ -301,7 +300,13 @@ class Crop:
         width, height = (length * self._shrink for length in self.small)
         part = image[self._part][:height, :width]
         small = cv2.resize(part, self.small, interpolation=cv2.INTER_AREA)
-        return jpeg(cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY)
+        return _jpeg(
+            cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY
+        )
+
+
+def _jpeg(image: Image, quality: int) -> bytes:
+    return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
 
 
 class ClipBuffer:

@@ -178,9 +178,11 @@ def _over_neighbours(combine: np.ufunc, cube: NDArray[np.generic]) -> NDArray[np
     """Return what `combine` makes of each box of a colour cube and those that touch it."""
     found = np.asarray(cube, np.float64)
     for axis in range(3):
-        padded = np.pad(found, [(int(axis == each),) * 2 for each in range(3)])
-        before, at, after = (np.take(padded, range(k, k + SIDE), axis) for k in range(3))
-        found = combine(combine(before, at), after)
+        here = np.moveaxis(found, axis, 0)
+        all_three = here.copy()
+        combine(all_three[1:], here[:-1], out=all_three[1:])
+        combine(all_three[:-1], here[1:], out=all_three[:-1])
+        found = np.moveaxis(all_three, 0, axis)
     return found
 
 

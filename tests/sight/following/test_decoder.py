@@ -545,8 +545,8 @@ def test_picture_closer_than_a_step_moves_nothing_until_the_next() -> None:
     """What it shows of the lip is added to the next one; only then are coups looked at again."""
     play = Play()
     play.wait(0.2)
-    lip = [0.0] * len(Lip)
+    lip, hands = np.zeros(len(Lip)), (1.0, 1.0)
     before = dict(play.decoder.hypotheses)
-    assert not play.decoder.step(play.at + SHORTEST_MS - 1, np.array(lip))
+    assert not play.decoder.step(play.at + SHORTEST_MS - 1, lip, hands=hands)
     assert play.decoder.hypotheses == before
-    assert play.decoder.step(play.at + SHORTEST_MS, np.array(lip))
+    assert play.decoder.step(play.at + SHORTEST_MS, lip, hands=hands)

@@ -293,7 +293,7 @@ class Decoder:
         lip: Values,
         shown: TableObservation | None = None,
         *,
-        hands: tuple[float, float] = (1.0, 1.0),
+        hands: tuple[float, float],
         still_at: int = 0,
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the hypotheses moved.

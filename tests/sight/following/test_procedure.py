@@ -220,6 +220,16 @@ def test_card_is_laid_in_the_slot_that_is_due_far_more_often_than_in_another() -
     assert rate(elsewhere) == pytest.approx(ACTIONS["lay"].undue)
 
 
+@pytest.mark.parametrize(
+    ("cards", "begins"), [(gone(*NATURAL), True), (lying(1), False)], ids=["first", "next"]
+)
+def test_draw_that_the_mouth_did_not_see_is_of_one_card(cards: Cards, *, begins: bool) -> None:
+    """A hand drew it: the first of a coup as well as the next one, as often; never two."""
+    (unseen,) = (move for move in moves(cards) if move.slowly)
+    assert (unseen.begins, len(unseen.cards)) == (begins, 1 if begins else len(cards) + 1)
+    assert unseen.rate == pytest.approx(ACTIONS["unseen"].due)
+
+
 # --- what is never --------------------------------------------------------------------------------
 
 

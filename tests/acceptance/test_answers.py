@@ -108,14 +108,6 @@ def test_later_revision_replaces_whatever_the_order_in_the_log() -> None:
     assert [(each.by, answer_text(each.answer)) for each in found] == [("Ann", B), ("Cy", A)]
 
 
-def test_one_revision_with_two_texts_is_the_first_of_them() -> None:
-    """Two pages that were open at once gave both the same number; the report lists the other."""
-    one, other = (
-        Keyed("s1/1", "Ann", "inspector", 1, read_answer(text)) for text in ("/", "2c 3c / 4c 5c")
-    )
-    assert latest([one, other]) == [one]
-
-
 def test_fourth_answer_decides_nothing() -> None:
     """The first three people count, whoever comes later."""
     error, truth = read_answer("2c 3c / 4c 5c"), read_answer("2c 3d / 4c 5c")

@@ -111,16 +111,6 @@ def test_card_looks_the_same_lying_and_moving() -> None:
     assert np.abs(whole[60:180, 90:220].astype(int) - part.astype(int)).max() <= 2
 
 
-def test_hand_and_cards_never_jump() -> None:
-    """Each motion of the hand and of every card begins where the one before it ended."""
-    for act in show(coups=8, dealing=Dealing.MIXED, slip_every=2, burn=True).acts:
-        for legs in (*(hand.legs for hand in act.hands), *(card.legs for card in act.cards)):
-            for one, two in pairwise(legs):
-                assert one.end <= two.start
-                assert np.hypot(*(one.target.centre - two.origin.centre)) < 1e-6
-                assert one.target.flip == two.origin.flip
-
-
 def test_cards_are_laid_inside_their_slots() -> None:
     """Every card with a slot comes to rest with its middle well inside it."""
     for act in show(coups=20, slip_every=3).acts:

@@ -266,7 +266,7 @@ def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
 class Decoder:
     """The hypotheses of one table, with their probabilities, `hypotheses`."""
 
-    def __init__(self, procedure: StateSpace, *, burn: float = 0.0, beam: int = BEAM) -> None:
+    def __init__(self, procedure: StateSpace, *, burn: float, beam: int = BEAM) -> None:
         """Begin with an empty table; `burn` (0 to 1): how likely the first cards are burned."""
         self._beam = beam
         self.procedure = procedure

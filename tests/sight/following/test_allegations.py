@@ -127,7 +127,7 @@ def test_what_a_hand_may_hold_is_no_doubt_yet(other: CoupCard | None, *, under_w
 
 
 @pytest.mark.parametrize(
-    ("found", "twice"), [({4}, "Kh"), ({1}, None), ({2, 4}, None), (set(), None)]
+    ("found", "twice"), [({4}, "Kh"), ({1}, None), ({2, 4}, None), (set(), None), ({5}, None)]
 )
 def test_face_of_a_card_that_nobody_saw_leave_may_be_another_cards(
     found: set[int], twice: str | None

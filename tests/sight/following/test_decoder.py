@@ -61,6 +61,21 @@ def test_clean_coups_are_decoded_for_sure_and_lawful(
     assert not [code for code, odds in account.odds.items() if odds >= 1]
 
 
+def test_nothing_is_settled_while_a_card_of_either_coup_is_on_its_way() -> None:
+    """What lies is settled until the first card of the next coup is drawn, and once that lies."""
+    play = Play()
+    play.deal(*NATURAL)
+    play.wait(1.0)
+    assert play.accounts.is_settled
+    play.sweep()
+    play.draw()
+    assert len(play.accounts.open) == 2
+    assert not play.accounts.is_settled
+    play.lay(P1, 1)
+    play.wait(1.0)
+    assert play.accounts.is_settled
+
+
 def test_what_is_believed_at_first_and_after_a_restart_adds_up() -> None:
     """The first cards are burned, or were taken meanwhile, as likely as was stated, or not."""
     procedure = Procedure(Rules())

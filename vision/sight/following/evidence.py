@@ -78,8 +78,9 @@ MOST_ODDS, MOST_COLOUR, MOST_WAITING, MOST_WEIGHED = 6.0, 0.3, 8.0, 4.0
 # What is unlike by no more than this, ln of odds, speaks against the cut card: an arm over the
 # mouth comes to 2, and goes on for many pictures.
 DOUBT = 3.0
-# How many of the last pictures of a mouth at rest say what waits there.
-WAITING_PICTURES = 12
+# How many of the last pictures say what waits in a mouth at rest, and what leaves it: a card leaves
+# in fewer, and what lies there for an hour is not kept whole.
+WAITING_PICTURES, LEAVING_PICTURES = 12, 75
 # A mouth at rest for so long, ms, has let a card go.
 LEFT_MS = 150
 # What waits is the cut card if it is so much more like one than the cards before, ln of odds: in
@@ -103,7 +104,7 @@ class SymbolTable:
     """Log-likelihoods of symbols in the states that show them, fitted on films.
 
     `slots` (3 x SYMBOLS): over an empty slot, a back and a face; `edges` (2 x EDGE_SYMBOLS): of a
-    card that emerges and one that is further out. `cut` (4) are the weights of what is unlike the
+    card that emerges and one that is further out. `cut` (5) are the weights of what is unlike the
     cards before, in the order of WEIGHTS.
     """
 
@@ -198,8 +199,9 @@ class CutEvidence:
         """`weights` (5) are in the order of WEIGHTS."""
         self._weights = weights
         self._leaving, self._waiting = Usual(), Usual()
-        self._words: list[float] = []  # of the card that leaves, the network's
-        self._colours: list[float] = []  # of its pictures that show any
+        # Of the card that leaves: the network's words, and the newest colour, if any was seen.
+        self._words: deque[float] = deque(maxlen=LEAVING_PICTURES)
+        self._colour: float | None = None
         self._resting: deque[float] = deque(maxlen=WAITING_PICTURES)
         self._waited = 0.0  # what `waits` was as this card began to leave
         self._rests_since: int | None = None
@@ -226,11 +228,10 @@ class CutEvidence:
         self._rests_since = self.waits = None
         self._words.append(word)
         if not np.isnan(logits[10]):
-            self._colours.append(float(logits[10]))
+            self._colour = max(self._colour or 0.0, min(float(logits[10]), MOST_COLOUR))
         usual = self._leaving.usual if self.is_known else FIRST_WORD
-        colour = min(max(self._colours, default=0.0), MOST_COLOUR)
-        leaving = float(np.mean(self._words)) - usual
-        return np.array([leaving, max(colour, 0.0), bool(self._colours), self._waited, 1.0])
+        leaving, seen = float(np.mean(self._words)) - usual, self._colour is not None
+        return np.array([leaving, self._colour or 0.0, seen, self._waited, 1.0])
 
     @property
     def is_known(self) -> bool:
@@ -243,7 +244,8 @@ class CutEvidence:
             self._rests_since = at
         if self._words and at - self._rests_since >= LEFT_MS:
             self._leaving.add(float(np.mean(self._words)))
-            self._words, self._colours = [], []
+            self._words.clear()
+            self._colour = None
             if self._resting:
                 self._waiting.add(float(np.median(self._resting)))
                 self._resting.clear()

@@ -35,11 +35,12 @@ def test_face_in_the_mouth_is_unlike_the_backs_before_it(backs: float, noticed: 
     assert sum(found) == noticed
 
 
-def test_arm_before_the_shoe_is_no_face_in_its_mouth() -> None:
-    """What looks like a card that is out, without a hand, exposes none that waits."""
+@pytest.mark.parametrize("phases", [(0, 0, 2), (0.1, -3, 0)], ids=["an arm", "a finger aside"])
+def test_arm_before_the_shoe_is_no_face_in_its_mouth(phases: tuple[float, float, float]) -> None:
+    """What may be a card that is out, without a hand, exposes none that waits."""
     watch = ExposureWatch(50.0)
     back = np.array([0, 6, 0, 0.3, 0, -5, -9, -9, -6, -6, np.nan], np.float32)
-    arm = np.array([0, 0, 2, 0.8, 0, 3, 1, -9, -0.1, -6, np.nan], np.float32)
+    arm = np.array([*phases, 0.8, 0, 3, 1, -9, -0.1, -6, np.nan], np.float32)
     times = iter(range(0, 100_000, 50))
     for _ in range(4):
         assert not any(watch.look(back, next(times), waits=1.0) for _ in range(20))

@@ -399,8 +399,9 @@ class ExposureWatch:
         """
         elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
         shows = False
-        # No hand, nor an arm, which looks like a card before the shoe.
-        if waits > EXPOSED and values[8] <= 0 and values[:3].argmax() < 2:
+        # No hand, nor an arm or a finger at the edge, which look like a card before the shoe.
+        out = _softmax(np.asarray(values[:3], np.float64))[2]
+        if waits > EXPOSED and values[8] <= 0 and out < 1 - EXPOSED:
             odds = float(values[5] - values[4])
             self._waiting.append(odds)
             face = _softmax(np.asarray(values[4:8], np.float64))[1] > FACED

@@ -21,10 +21,10 @@ import cv2
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Journal
-from vision.app.reader import TableReader
+from vision.app.reader import SeenShot, TableReader
 from vision.app.run_log import Destinations
+from vision.camera.decoding import Outage
 from vision.config.table import TableConfig, load
-from vision.metrics.counters import Metrics
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import CornerFinder, Detector
 from vision.sight.detection.mouth import MouthSight
@@ -90,12 +90,22 @@ class Watch:
     def take(self, _step: Step) -> None:
         """Take a step: nothing is to be done."""
 
-    def tick(self, _metrics: Metrics) -> None:
+    def count(self) -> None:
         """Count a picture; what came before the second is the start, not the reading."""
         self.frames += 1
         if self.frames == 1:
             self.first_s, self._before = time.monotonic(), _processor_s()
             self._stopwatch.spent.clear()
+
+    def counted(self, note: Callable[[SeenShot], None]) -> Callable[[SeenShot], None]:
+        """Return what counts each picture that is noted."""
+
+        def noted(seen: SeenShot) -> None:
+            note(seen)
+            if not isinstance(seen.shot, Outage):
+                self.count()
+
+        return noted
 
     def result(self) -> dict[str, Any]:
         """Return frames, processor time and memory since the first picture."""
@@ -132,10 +142,9 @@ def decode(config: TableConfig) -> dict[str, Any]:
     when the reader learns to decode less.
     """
     watch = Watch(Stopwatch())
-    metrics: Any = None
     film = cv2.VideoCapture(config.camera.source)
     while film.read()[0]:
-        watch.tick(metrics)
+        watch.count()
     return watch.result()
 
 
@@ -149,6 +158,7 @@ def read(config: TableConfig, log: Path, *, speed: float, began_s: float) -> dic
     reader = TableReader(
         config, Destinations(log, publish=publish), watch, speed=speed, new_shoe=True
     )
+    setattr(reader.checks, "note", watch.counted(reader.checks.note))  # noqa: B010 a method of one object
     opened_s = time.time()  # frames are due from the first look at the film on, at once from here
     reader.run()
     return {

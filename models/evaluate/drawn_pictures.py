@@ -20,7 +20,6 @@ from vision.app.reader import TableReader
 from vision.app.run_log import Destinations
 from vision.config.table import load
 from vision.game.outputs import Output
-from vision.metrics.counters import Metrics
 from vision.sight.drawing import Drawing, SightView, output_words
 from vision.sight.geometry.plane import Frame, Image, TableView
 from vision.wire.session import Step
@@ -35,9 +34,6 @@ class Silent:
 
     def take(self, step: Step) -> None:
         """Take a step."""
-
-    def tick(self, metrics: Metrics) -> None:
-        """Take the figures after a picture."""
 
 
 class Chooser:

@@ -84,9 +84,10 @@ def log_likelihood(weights: Values, leaving: Sequence[Leaving]) -> float:
 
 def _stacked(leaving: Sequence[Leaving]) -> tuple[Values, Values, Values]:
     """Return pictures (N x 4), whether of the cut card, and the share that each counts."""
+    lengths = [len(each.unlike) for each in leaving]
     x = np.concatenate([np.zeros((0, len(WEIGHTS))), *(each.unlike for each in leaving)])
-    y = np.concatenate([[0.0] * 0, *([float(e.is_cut)] * len(e.unlike) for e in leaving)])
-    share = np.concatenate([[0.0] * 0, *([1 / len(e.unlike)] * len(e.unlike) for e in leaving)])
+    y = np.repeat([float(each.is_cut) for each in leaving], lengths)
+    share = np.repeat([1 / length for length in lengths], lengths)
     for kind in (0, 1):
         share[y == kind] /= 2 * max(share[y == kind].sum(), 1e-9)
     return x, y, share

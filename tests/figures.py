@@ -136,10 +136,10 @@ def buyer() -> str:
             f"{run.reported} of {run.incidents} |"
         )
     every = Run.total(runs())
-    told = every.right + every.wrong
-    most = at_most(every.wrong, told)
+    reported = every.right + every.wrong
+    most = at_most(every.wrong, reported)
     words = (
-        f"With {every.wrong or 'none'} wrong among {told} published results the true rate may "
+        f"With {every.wrong or 'none'} wrong among {reported} published results the true rate may "
         f"still be up to {100 * most:.2g} % (95 % confidence)."
     )
     others = [f"- {row.name}, {row.films}: {row}." for row in beside()]

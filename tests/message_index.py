@@ -45,10 +45,10 @@ class Said(NamedTuple):
 def messages() -> list[Said]:
     """Return every message with words of its own, once, in the order of its text."""
     found = {
-        said.text: said
+        reported.text: reported
         for path in sorted((ROOT / "vision").rglob("*.py"))
-        for said in _in_module(path)
-        if len(re.findall(r"[A-Za-z]{2,}", said.text)) >= OWN_WORDS
+        for reported in _in_module(path)
+        if len(re.findall(r"[A-Za-z]{2,}", reported.text)) >= OWN_WORDS
     }
     return [found[text] for text in sorted(found, key=lambda text: text.lstrip("….:'-[ ").lower())]
 
@@ -84,27 +84,27 @@ def _text(node: ast.AST) -> str:
     return "…"
 
 
-def explains_itself(said: Said) -> bool:
+def explains_itself(reported: Said) -> bool:
     """Whether a message says what is wrong and what to do, or that something went as it should."""
-    cause, _, cure = said.text.rpartition("; ")
-    return said.gravity == "info" or bool(cause and re.search("[a-z]{2}", cure))
+    cause, _, cure = reported.text.rpartition("; ")
+    return reported.gravity == "info" or bool(cause and re.search("[a-z]{2}", cure))
 
 
-def explained(said: Said) -> tuple[str, str] | None:
+def explained(reported: Said) -> tuple[str, str] | None:
     """Return cause and cure of a message by EXPLAINED, `None` where it has none there."""
-    return next((both for passage, both in EXPLAINED.items() if passage in said.text), None)
+    return next((both for passage, both in EXPLAINED.items() if passage in reported.text), None)
 
 
 def page() -> str:
     """Return the page: the messages that do not explain themselves."""
     rows = []
-    for said in messages():
-        both = explained(said)
-        if explains_itself(said) or both is None:
+    for published in messages():
+        both = explained(published)
+        if explains_itself(published) or both is None:
             continue
-        text, cause, cure = (cell.replace("|", "\\|") for cell in (said.text, *both))
+        text, cause, cure = (cell.replace("|", "\\|") for cell in (published.text, *both))
         text = text.replace("`", "'")
-        rows.append(f"| `{text}` | {said.gravity} | {cause} | {cure} |\n")
+        rows.append(f"| `{text}` | {published.gravity} | {cause} | {cure} |\n")
     return HEAD + "".join(rows)
 
 

@@ -66,9 +66,9 @@ def test_main_error_becomes_exit_code_and_words(
     """Errors end in one line for people and the code for scripts; never in a traceback."""
     monkeypatch.setattr(cli, "_dispatch", lambda _: raise_(error))
     assert cli.main(["run"]) == code
-    told = capfd.readouterr().err
-    assert words in told
-    assert "Traceback" not in told
+    printed = capfd.readouterr().err
+    assert words in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -15,10 +15,12 @@ from tests.message_index import (
 )
 
 
-@pytest.mark.parametrize("said", messages(), ids=lambda said: f"{said.module}:{said.text[:40]}")
-def test_message_has_cause_and_cure(said: Said) -> None:
+@pytest.mark.parametrize(
+    "reported", messages(), ids=lambda reported: f"{reported.module}:{reported.text[:40]}"
+)
+def test_message_has_cause_and_cure(reported: Said) -> None:
     """Each says `what is wrong; how to mend it`, or is explained in tests/message_index.py."""
-    assert explains_itself(said) or explained(said), said
+    assert explains_itself(reported) or explained(reported), reported
 
 
 def test_page_of_messages_is_that_of_the_program() -> None:
@@ -28,5 +30,5 @@ def test_page_of_messages_is_that_of_the_program() -> None:
 
 def test_every_explanation_is_of_a_message() -> None:
     """No explanation outlives what it explains, or is of what explains itself."""
-    texts = [said.text for said in messages() if not explains_itself(said)]
+    texts = [published.text for published in messages() if not explains_itself(published)]
     assert [part for part in EXPLAINED if not any(part in text for text in texts)] == []

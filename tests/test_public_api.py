@@ -33,8 +33,8 @@ def test_example_of_the_readme_runs(
     """What the README prints beside its code is what the code prints, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     exec(compile(example(), "README.md", "exec"), {})
-    told = re.findall(r"# (.*)", example())
-    assert capsys.readouterr().out.splitlines() == told
+    reported = re.findall(r"# (.*)", example())
+    assert capsys.readouterr().out.splitlines() == reported
 
 
 def test_every_public_name_can_be_had() -> None:

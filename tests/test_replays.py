@@ -132,8 +132,8 @@ def test_many_requests_neither_pile_up_nor_hurry(
 
 def test_pictures_come_again_only_to_who_has_signed(tmp_path: Path) -> None:
     """Whoever may publish there can ask, and pictures are a thousand times as much as messages."""
-    kept = EvidenceKept(1, "s1-1-c1", Medium.STILL, "s1", 1, "0" * 64, 9, 1)
-    write_log(tmp_path / "t.sqlite", [kept])
+    stored = EvidenceKept(1, "s1-1-c1", Medium.STILL, "s1", 1, "0" * 64, 9, 1)
+    write_log(tmp_path / "t.sqlite", [stored])
     clock = Clock()
     with Store(tmp_path / "t.sqlite", header()) as store:
         replays = replays_of(store, clock)

@@ -59,13 +59,13 @@ def test_password_is_nowhere_to_be_seen(tmp_path: Path, words: list[str]) -> Non
             seen += process_list()
             time.sleep(0.1)
         assert process.stdout is not None
-        said = process.stdout.read()
-    assert process.returncode == 3, said
+        printed = process.stdout.read()
+    assert process.returncode == 3, printed
     assert "vision.cli" in seen
     assert SESAME not in seen
-    assert "rtsp://127.0.0.1:" in said
+    assert "rtsp://127.0.0.1:" in printed
     files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert SESAME not in said
+    assert SESAME not in printed
     assert SESAME.encode() not in files
 
 
@@ -109,10 +109,10 @@ def test_log_strikes_out_passwords_of_addresses(capsys: pytest.CaptureFixture[st
         logging_setup.fail(f"http://a:{SESAME}@h is not there")
     finally:
         logging.getLogger("vision").handlers = []
-    told = capsys.readouterr().err
-    assert SESAME not in told
-    assert told.count("://h") == 2
-    assert told.startswith("warning: cannot open")
+    printed = capsys.readouterr().err
+    assert SESAME not in printed
+    assert printed.count("://h") == 2
+    assert printed.startswith("warning: cannot open")
 
 
 WITH_PASSWORD = [

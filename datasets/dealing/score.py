@@ -334,11 +334,11 @@ def difference(dealt: Json, published: Json) -> float:
     return different / 6
 
 
-def judge(name: str, truth: FilmTruth, said: Said) -> Figures:
+def judge(name: str, truth: FilmTruth, reported: Said) -> Figures:
     """Return the figures of one film."""
     found = Figures(films=1)
     dealt = [{"punto": list(c.punto), "banco": list(c.banco), "coup": c} for c in truth.coups]
-    pairs = aligned(dealt, said.results)
+    pairs = aligned(dealt, reported.results)
     of_coup = {pair[0]["coup"].number: pair[1] for pair in pairs if pair[0] is not None}
     for row, result in pairs:
         if row is None:
@@ -347,9 +347,9 @@ def judge(name: str, truth: FilmTruth, said: Said) -> Figures:
             continue
         coup: Coup = row["coup"]
         before = of_coup.get(coup.number - 1)
-        codes = _codes(said, result)
+        codes = _codes(reported, result)
         outcome = _outcome(coup, result, found)
-        missed = _incidents(coup, codes, _codes(said, before), found)
+        missed = _incidents(coup, codes, _codes(reported, before), found)
         falsely = _accuse(coup, truth, codes, found)
         if outcome != "right" or missed or falsely:
             said_so = f", said {_short(result)}" if outcome == "wrong" else ""
@@ -357,16 +357,16 @@ def judge(name: str, truth: FilmTruth, said: Said) -> Figures:
                 f"{name} coup {coup.number} ({' '.join(coup.faults) or 'clean'}): {outcome}"
                 f"{said_so}, alerts {sorted(codes)}"
             )
-    _cut(truth, said, of_coup, found)
-    if said.messages is not None:
+    _cut(truth, reported, of_coup, found)
+    if reported.messages is not None:
         exits = Exits()
-        compare_exits([_as_row(card) for card in truth.cards], said.messages, exits)
+        compare_exits([_as_row(card) for card in truth.cards], reported.messages, exits)
         found.outs, found.in_time = exits.cards, exits.in_time
     return found
 
 
-def _codes(said: Said, result: Json | None) -> set[str]:
-    return said.codes.get(result["coup"], set()) if result else set()
+def _codes(reported: Said, result: Json | None) -> set[str]:
+    return reported.codes.get(result["coup"], set()) if result else set()
 
 
 def _short(result: Json | None) -> str:
@@ -418,15 +418,17 @@ def _accuse(coup: Coup, truth: FilmTruth, codes: set[str], found: Figures) -> se
     return falsely
 
 
-def _cut(truth: FilmTruth, said: Said, of_coup: Mapping[int, Json | None], found: Figures) -> None:
+def _cut(
+    truth: FilmTruth, reported: Said, of_coup: Mapping[int, Json | None], found: Figures
+) -> None:
     """Count the cut card, which is one incident."""
     if truth.cut is None:
         return
     found.incidents += 1
     on = [coup.number for coup in truth.coups if coup.start <= truth.cut]
     near = [of_coup.get(max(on, default=1) + later) for later in (0, 1)]
-    in_time = said.cut_ms is not None and 0 <= said.cut_ms - truth.cut <= CUT_MS
-    found.reported += in_time or any(CUT in _codes(said, result) for result in near)
+    in_time = reported.cut_ms is not None and 0 <= reported.cut_ms - truth.cut <= CUT_MS
+    found.reported += in_time or any(CUT in _codes(reported, result) for result in near)
 
 
 def _as_row(card: Any) -> Json:

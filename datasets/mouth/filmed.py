@@ -170,9 +170,9 @@ def answer_at(
     if waits is None:
         waits = max((_waits(card, layout) for card in cards), default=0.0)
     mouth = Mouth(CARD_MM[0], int(Kind.BACK), waits)
-    said = answer([card for card in found if card is not None], mouth, hand=hand)
+    reported = answer([card for card in found if card is not None], mouth, hand=hand)
     still = not under_way and not any(is_moving(card.legs, at - LAIN_S[0], at) for card in cards)
-    return replace(said, phase=-1) if said.phase == 2 and still else said
+    return replace(reported, phase=-1) if reported.phase == 2 and still else reported
 
 
 def _in_shoe(card: Carried, at: float, layout: Layout) -> bool:

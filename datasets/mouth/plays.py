@@ -90,11 +90,11 @@ class Play:
         shows = self.shoe.shows_rest and not any(map(_covers_mouth, moment.hands))
         kind = int(moment.rest) if shows else HIDDEN
         mouth = Mouth(self.depth, kind, self.shoe.waits, coming)
-        said = answer(cards, mouth, hand=hand)
-        if said.phase > 0 and any(map(_covers_mouth, moment.hands)):
+        reported = answer(cards, mouth, hand=hand)
+        if reported.phase > 0 and any(map(_covers_mouth, moment.hands)):
             # What lies under an arm is not to be seen: nobody could say.
-            return replace(said, phase=-1, kind=-1, together=-1)
-        return said
+            return replace(reported, phase=-1, kind=-1, together=-1)
+        return reported
 
     def departures(self) -> list[tuple[float, Kind, bool]]:
         """Return when cards were wholly out (s), what they showed, and whether two left as one."""

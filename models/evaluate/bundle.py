@@ -83,8 +83,8 @@ def _cards(coup: Row, began: int, number: int) -> list[Row]:
             "face_ms": known["face"] or placed,
             "removed_ms": known["removed"] or coup["until"],
         }
-        told = {"card": name, "slot": slot.name, "coup": number}
-        rows.append({**told, **{key: at - began for key, at in times.items()}})
+        reported = {"card": name, "slot": slot.name, "coup": number}
+        rows.append({**reported, **{key: at - began for key, at in times.items()}})
     return sorted(rows, key=lambda row: int(row["out_ms"]))
 
 

@@ -216,7 +216,7 @@ def bad(rounds: int, kinds: Sequence[str]) -> None:
           "most | says first |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for name in kinds:
         came: Counter[str] = Counter()
-        said: Counter[str] = Counter()
+        reported: Counter[str] = Counter()
         pictures = []
         for number in range(6 * rounds):
             wide = WIDE_MM[number % len(WIDE_MM)]
@@ -235,10 +235,10 @@ def bad(rounds: int, kinds: Sequence[str]) -> None:
                 pictures[-1] += 1
             if found.faults:
                 came["refused"] += 1
-                said[found.faults[0]] += 1
+                reported[found.faults[0]] += 1
                 continue
             came["wrong" if _warn(name, off_of(found, plane, layout), found) else "right"] += 1
-        first = said.most_common(1)[0][0] if said else "-"
+        first = reported.most_common(1)[0][0] if reported else "-"
         took = f"{np.mean(pictures):.1f}, {max(pictures)}"
         print(f"| {name} | {came.total()} | {came['refused']} | {came['right']} | "
               f"{came['wrong']} | {took} | {first} |", flush=True)  # fmt: skip

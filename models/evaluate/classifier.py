@@ -89,9 +89,9 @@ def outcome(classifier: Classifier, logits: Tensor, there: NDArray[np.bool_]) ->
 
     `there` (N x 52) marks the faces that lie in each crop, on one another too: each is a truth.
     """
-    looks = classifier.observations(logits)
-    best = np.array([look.log_p.argmax() for look in looks])
-    top = np.array([np.exp(look.log_p.max()) * look.readable for look in looks])
+    observations = classifier.observations(logits)
+    best = np.array([look.log_p.argmax() for look in observations])
+    top = np.array([np.exp(look.log_p.max()) * look.readable for look in observations])
     return Outcome(top, best, np.where(there[np.arange(len(best)), best], best, NO_CARD))
 
 

@@ -89,10 +89,10 @@ def two_stages(arguments: argparse.Namespace) -> Ways:
 
     def name(image: Image) -> Named:
         faces = [found.quad for found in detector(image) if found.kind is Kind.FACE]
-        looks = classifier(image, faces)
+        observations = classifier(image, faces)
         return [
             (quad, FACES[int(look.log_p.argmax())])
-            for quad, look in zip(faces, looks, strict=True)
+            for quad, look in zip(faces, observations, strict=True)
             if look.readable > 0.5
         ]
 

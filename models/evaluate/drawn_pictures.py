@@ -51,8 +51,8 @@ class Chooser:
 
     def show(self, frame: Frame, seen: SightView | None) -> None:
         """Draw a picture, and keep it where it is the best so far."""
-        said, self._said = self._said, []
-        lines = [line for output in said for line in output_words(output)]
+        reported, self._said = self._said, []
+        lines = [line for output in reported for line in output_words(output)]
         picture = self._drawing(frame, seen, lines)
         if seen is None or seen.at != frame.at:
             return

@@ -48,17 +48,17 @@ def hard_crops(deck: str, count: int) -> list[tuple[Image, Truth]]:
 
 def outcome(classifier: Classifier, shown: list[tuple[Image, Truth]]) -> tuple[Outcome, int]:
     """Return what a classifier reads in crops, and how many count as looks."""
-    looks = [
+    observations = [
         look
         for start in range(0, len(shown), AT_ONCE)
         for look in classifier.of_crops([crop for crop, _ in shown[start : start + AT_ONCE]])
     ]
     read = Outcome(
-        np.array([look.confidence for look in looks]),
-        np.array([int(look.log_p.argmax()) for look in looks]),
+        np.array([look.confidence for look in observations]),
+        np.array([int(look.log_p.argmax()) for look in observations]),
         np.array([truth.card for _, truth in shown]),
     )
-    return read, sum(look.readable >= LEAST_READABLE for look in looks)
+    return read, sum(look.readable >= LEAST_READABLE for look in observations)
 
 
 def row(words: str, read: Outcome, counted: int) -> str:

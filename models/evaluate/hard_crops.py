@@ -88,8 +88,8 @@ def read_anew(seed: int, path: Path) -> NDArray[np.float64]:
     rows: list[tuple[float, ...]] = []
     while len(rows) < CHUNK:
         some = list(islice(made, AT_ONCE))
-        looks = classifier.of_crops([crop for crop, _, _ in some])
-        for look, (_, truth, shot) in zip(looks, some, strict=True):
+        observations = classifier.of_crops([crop for crop, _, _ in some])
+        for look, (_, truth, shot) in zip(observations, some, strict=True):
             best = int(look.log_p.argmax())
             there = best in (shot.card, *shot.laid)
             rows.append((1 - look.confidence, best, *truth, shot.sharp_px, there))

@@ -39,14 +39,14 @@ def samples(count: int) -> tuple[Values, Values]:
 def measure(found: Values, truth: Values) -> dict[str, str | int | float]:
     """Return what of the answers (N x 10) is right, of the true ones (N x 5)."""
     phase, shift, kind, hand, together = truth.T
-    said, shown = found[:, :3].argmax(1), found[:, 4:8].argmax(1)
+    predicted, shown = found[:, :3].argmax(1), found[:, 4:8].argmax(1)
     far = (~np.isnan(shift)) & (shift < 1.3)
     is_out = phase > 0
     others, two = is_out & (kind >= 0) & (kind != Kind.CUT), is_out & (together == 1)
     one = is_out & (together == 0)
     return {
         "samples": len(truth),
-        **{f"{name}_right": _share(said, phase, which) for which, name in enumerate(PHASES)},
+        **{f"{name}_right": _share(predicted, phase, which) for which, name in enumerate(PHASES)},
         "shift_off_card_depths": round(float(np.median(abs(found[far, 3] - shift[far]))), 3),
         **{f"{name}_right": _share(shown, kind, which) for which, name in enumerate(KINDS)},
         "out_and_taken_for_the_cut_card": f"{(shown[others] == Kind.CUT).sum()} of {others.sum()}",
@@ -56,8 +56,8 @@ def measure(found: Values, truth: Values) -> dict[str, str | int | float]:
     }
 
 
-def _share(said: Values, truth: Values, which: int) -> str:
-    mine = said[truth == which]
+def _share(predicted: Values, truth: Values, which: int) -> str:
+    mine = predicted[truth == which]
     return f"{(mine == which).sum()} of {len(mine)}"
 
 

@@ -202,10 +202,10 @@ def main() -> None:
             if wide["cards"] != everything["cards"]:
                 print(row_of(f"  of these from {WIDE_PX} px", wide), flush=True)
         elif (source / "crops").is_dir():
-            looks = looks_at(source)
-            print(row_of_crops(name, looks, 0.02), flush=True)
+            observations = looks_at(source)
+            print(row_of_crops(name, observations, 0.02), flush=True)
             if source.parent.name == "measure":
-                measured.append(looks)
+                measured.append(observations)
     if measured:
         print(reliability(measured))
 

@@ -84,7 +84,9 @@ def compare(film: Path, every_s: float) -> str:
         table.write_text(table_file(truth, film, Path(folder) / "log.sqlite"), "utf-8")
         view = load(table).view.table_view()
     cards = tuple(c for c in read_truth(truth_file).cards if c.slot is not None)
-    looks: dict[str, dict[Dealt, list[Observation]]] = {way: defaultdict(list) for way in WAYS}
+    observations: dict[str, dict[Dealt, list[Observation]]] = {
+        way: defaultdict(list) for way in WAYS
+    }
     named = wrong = 0
     for image, lying in pictures(film, cards, every_s):
         boxes = [
@@ -99,10 +101,10 @@ def compare(film: Path, every_s: float) -> str:
             for way, look in zip(
                 WAYS, looks_at(models, view, image, by_slot[card.slot]), strict=True
             ):
-                looks[way][card].append(look)
+                observations[way][card].append(look)
             named += card.slot in read
             wrong += read.get(card.slot, card.card) != card.card
-    rows = [_row(film.stem, way, looks[way]) for way in WAYS]
+    rows = [_row(film.stem, way, observations[way]) for way in WAYS]
     return "\n".join((*rows[:-1], f"{rows[-1][:-1]}| {named}, {wrong} wrong |"))
 
 

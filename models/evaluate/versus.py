@@ -98,20 +98,20 @@ def pictures(config: TableConfig) -> Iterator[tuple[int, Image]]:
     capture.release()
 
 
-def watch(config: TableConfig, detect: Detect, kept: Path) -> Watched:
+def watch(config: TableConfig, detect: Detect, stored: Path) -> Watched:
     """Detect on a whole film, or take what was kept of it."""
-    if not kept.exists():
+    if not stored.exists():
         times, found = [], []
         began = process_time()
         for at, image in pictures(config):
             times.append(at)
             found.append(detect(image))
         ms = 1000 * (process_time() - began) / len(times)
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        stored.parent.mkdir(parents=True, exist_ok=True)
         rows = [np.column_stack([*each]).astype(np.float32) for each in found]
-        with kept.open("wb") as file:
+        with stored.open("wb") as file:
             np.savez(file, ms=ms, times=times, ends=[len(r) for r in rows], rows=np.vstack(rows))
-    with np.load(kept) as data:
+    with np.load(stored) as data:
         parts = np.split(data["rows"], np.cumsum(data["ends"])[:-1])
         found = [Found(rows[:, :4], rows[:, 4], rows[:, 5], rows[:, 6]) for rows in parts]
         return Watched(data["times"].tolist(), found, float(data["ms"]))

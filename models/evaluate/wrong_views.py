@@ -200,7 +200,7 @@ def judged(truth: list[Json], outcome: Outcome) -> str:
     wrong = sum(not _was_dealt(truth, final) for final in outcome.finals)
     false = sorted(alleged - faults - OPENLY_UNSURE)
     ends = [coup["t_cleared"] * 1000 for coup in truth]
-    said = [
+    reported = [
         f"{code} after {sum(at > end for end in ends)} coups: {text}"
         for at, code, text in outcome.alerts
     ]
@@ -208,7 +208,7 @@ def judged(truth: list[Json], outcome: Outcome) -> str:
         ", ".join(f"{name} {count}" for name, count in counts.items())
         + f"; ever published wrong {wrong}; alleged falsely {false or 'nothing'}; "
         f"at most {outcome.shown} faces shown of a coup",
-        *said,
+        *reported,
     ])  # fmt: skip
 
 

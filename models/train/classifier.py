@@ -60,7 +60,7 @@ def loss_of(logits: Tensor, truth: Tensor) -> Tensor:
     return total + torch.where(sight == Sight.DOUBT, 0.0, seen).sum(dim=1).mean()
 
 
-def kept(logits: Tensor, told: Tensor, truth: Tensor) -> Tensor:
+def kept(logits: Tensor, taught: Tensor, truth: Tensor) -> Tensor:
     """Return how far answers are from those of a teacher (logits, N x 20) where it is right.
 
     The divergence of ranks and of suits, averaged over the crops. New crops teach new signs, and
@@ -70,8 +70,8 @@ def kept(logits: Tensor, told: Tensor, truth: Tensor) -> Tensor:
     card = truth[:, 0].clamp(max=NO_CARD - 1)
     total = logits.new_zeros(())
     for side, name in ((slice(0, 13), card // 4), (slice(13, 17), card % 4)):
-        right = (told[:, side].argmax(dim=1) == name) | (truth[:, 0] == NO_CARD)
-        before, now = told[:, side].log_softmax(dim=1), logits[:, side].log_softmax(dim=1)
+        right = (taught[:, side].argmax(dim=1) == name) | (truth[:, 0] == NO_CARD)
+        before, now = taught[:, side].log_softmax(dim=1), logits[:, side].log_softmax(dim=1)
         total = total + (right * (before.exp() * (before - now)).sum(dim=1)).mean()
     return total
 
@@ -121,14 +121,14 @@ class Training(Loop):
         if self.teacher is None:
             return crops, labels
         with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16):
-            told = self.teacher.eval()(crops)
-        return crops, torch.cat([labels, told.float()], dim=1)
+            taught = self.teacher.eval()(crops)
+        return crops, torch.cat([labels, taught.float()], dim=1)
 
     def loss(self, found: Tensor, truth: Tensor) -> Tensor:
         """Return the mean loss of ranks, suits and whether they can be seen."""
-        labels, told = truth[:, : len(Truth._fields)].long(), truth[:, len(Truth._fields) :]
+        labels, taught = truth[:, : len(Truth._fields)].long(), truth[:, len(Truth._fields) :]
         loss = loss_of(found, labels)
-        return loss if self.teacher is None else loss + KEPT_WEIGHT * kept(found, told, labels)
+        return loss if self.teacher is None else loss + KEPT_WEIGHT * kept(found, taught, labels)
 
     def measured(self) -> str:
         """Return how many held-out crops are read right, and rightly seen or not."""

@@ -106,10 +106,10 @@ class Training(Loop):
         kinds = _entropy(found[:, 4:8], kind, torch.tensor(KINDS, device=found.device))
         total = total + WEIGHTS["shift"] * off + WEIGHTS["kind"] * kinds
         for column, name, answer in ((8, "hand", hand), (9, "together", together)):
-            told = answer >= 0
+            known = answer >= 0
             wrong = nn.functional.binary_cross_entropy_with_logits(
-                found[told, column],
-                answer[told],
+                found[known, column],
+                answer[known],
                 pos_weight=torch.tensor(RARE[name], device=found.device),
             )
             total = total + WEIGHTS[name] * wrong

@@ -85,9 +85,9 @@ class Recorder:
         if seen.event != "read" or seen.slot is None:
             return
         self._lying[seen.slot] = str(seen.card)
-        kept = EvidenceKept(seen.at, f"{seen.shoe}-{seen.coup}-c{seen.order}", Medium.STILL,
+        stored = EvidenceKept(seen.at, f"{seen.shoe}-{seen.coup}-c{seen.order}", Medium.STILL,
                             seen.shoe, seen.coup, "", 0, seen.order)  # fmt: skip
-        self.take(self._evidence.keep(kept, self._still()))
+        self.take(self._evidence.keep(stored, self._still()))
 
     def _still(self) -> bytes:
         picture = np.full((HEIGHT, WIDTH, 3), (60, 90, 40), np.uint8)
@@ -126,7 +126,7 @@ def write_log(
             recorder.take(Stopped(recorder.session.table.clock + 5000))
     assert recorder.session.table.clock > NOON
     return {
-        coup: (Dealt(said.punto.cards, said.banco.cards,
+        coup: (Dealt(reported.punto.cards, reported.banco.cards,
                      tuple(sorted(recorder.faults.get(coup, ())))),)
-        for coup, said in recorder.results.items()
+        for coup, reported in recorder.results.items()
     }  # fmt: skip

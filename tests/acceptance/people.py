@@ -52,10 +52,10 @@ def served(*words: str) -> Iterator[tuple[str, ForkServerProcess]]:
     process.start()
     there.close()
     try:
-        with os.fdopen(os.dup(here.fileno()), encoding="utf-8") as told:
-            said = told.readline()
-        assert said.startswith("accept: "), said
-        yield said.split()[1].removesuffix("accept"), process
+        with os.fdopen(os.dup(here.fileno()), encoding="utf-8") as published:
+            reported = published.readline()
+        assert reported.startswith("accept: "), reported
+        yield reported.split()[1].removesuffix("accept"), process
     finally:
         process.terminate()
         process.join()
@@ -64,7 +64,10 @@ def served(*words: str) -> Iterator[tuple[str, ForkServerProcess]]:
 def _serve(there: Connection, words: tuple[str, ...]) -> None:
     """Be the command, in a process that has imported it; what it prints goes to a pipe."""
     records.RETRY_S = ALIVE_S * 1.5  # what is sent before the broker is there is lost
-    with os.fdopen(os.dup(there.fileno()), "w", encoding="utf-8") as told, redirect_stdout(told):
+    with (
+        os.fdopen(os.dup(there.fileno()), "w", encoding="utf-8") as reported,
+        redirect_stdout(reported),
+    ):
         main(["accept", "open", *words])
 
 

@@ -81,12 +81,12 @@ def answers_of(truth: Json, messages: list[Json], book: LogBook) -> dict[str, An
             results[message["payload"]["coup"]] = message["payload"]
     found: dict[str, Answer] = {}
     before: tuple[Dealt, ...] = ()
-    for dealt, said in aligned(truth["coups"], list(results.values())):
+    for dealt, reported in aligned(truth["coups"], list(results.values())):
         seen = Dealt() if dealt is None else dealt_of(dealt, truth)
-        if said is None:
+        if reported is None:
             before = (*before, seen)
         else:
-            found[f"{said['shoe']}/{said['coup']}"] = (*before, seen)
+            found[f"{reported['shoe']}/{reported['coup']}"] = (*before, seen)
             before = ()
     (end,) = book.ends
     return {**found, end: (*before, Dealt())}
@@ -94,10 +94,10 @@ def answers_of(truth: Json, messages: list[Json], book: LogBook) -> dict[str, An
 
 def out_late(truth: Json, messages: list[Json], began: int) -> str:
     """Return how late after each card left its `out` was said, in ms; a second away is another."""
-    said = [unix_ms(m["payload"]["at"]) - began for m in messages
+    published = [unix_ms(m["payload"]["at"]) - began for m in messages
             if m["topic"].endswith("/card") and m["payload"]["event"] == "out"]  # fmt: skip
     left = [1000 * card["t_out"] for card in truth["cards"] if card["kind"] == "card"]
-    late = [min((at - out for at in said), key=abs, default=math.inf) for out in left]
+    late = [min((at - out for at in published), key=abs, default=math.inf) for out in left]
     within = sorted(ms for ms in late if abs(ms) < 1000)
     shown = [round(within[round(part * (len(within) - 1))]) for part in SHARES] if within else []
     return f"{len(within)} of {len(left)} cards, {shown} ms at 50, 90, 99, 100 %"

@@ -188,9 +188,9 @@ def test_page_is_blind(few: Path, short: tuple[Path, dict[str, Answer]]) -> None
         with logged_in(url, SECOND) as client:
             task = client.get("api/accept").json()
             assert (task["coup"], task["yours"]) == ("s1/1", "")
-            told = json.dumps({k: v for k, v in task.items() if k != "incidents"})
+            published = json.dumps({k: v for k, v in task.items() if k != "incidents"})
             dealt = truth["s1/1"][-1]
-            assert not any(str(card) in told for card in (*dealt.punto, *dealt.banco))
+            assert not any(str(card) in published for card in (*dealt.punto, *dealt.banco))
             other = client.get("api/accept", params={"again": "s1/2"}).json()
             assert (other["coup"], other["yours"]) == ("s1/1", "")
             for path in ("desk", "api/history/7", "api/events", "events/7"):
@@ -281,8 +281,8 @@ def test_answer_changed_is_a_new_record_and_the_report_says_so(
 def test_what_is_no_answer_is_refused(few: Path, coup: str, answer: str) -> None:
     """In words, and nothing is recorded."""
     with served(*words(few)) as (url, _), logged_in(url, FIRST) as client:
-        said = client.post("api/accept", json={"coup": coup, "answer": answer})
-        assert (said.status_code, bool(said.json()["why"])) == (400, True)
+        refusal = client.post("api/accept", json={"coup": coup, "answer": answer})
+        assert (refusal.status_code, bool(refusal.json()["why"])) == (400, True)
     book = LogBook(few / "table.sqlite")
     book.renew()
     assert book.keyed == []
@@ -362,8 +362,8 @@ def test_cut_card_ignored_for_a_shoe_is_matched_in_each_of_its_coups(tmp_path: P
     book.renew()
     assert recorder.session.table.shoe.last_coup == 3
     for number, outcome in ((2, "missed"), (4, "right"), (5, "right"), (6, "right")):
-        coup, said = book.coups[f"s1/{number}"], recorder.results[f"s1/{number}"]
-        dealt = Dealt(said.punto.cards, said.banco.cards, ("CUT_IGNORED",))
+        coup, result = book.coups[f"s1/{number}"], recorder.results[f"s1/{number}"]
+        dealt = Dealt(result.punto.cards, result.banco.cards, ("CUT_IGNORED",))
         assert judge(coup, (dealt,)).incidents[outcome] == 1, number
 
 
@@ -393,6 +393,6 @@ def test_nobody_who_may_answer_is_reported_when_the_page_opens(
 def test_plan_says_how_many_coups_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     """Before anybody deals, and what a number of coups can show."""
     assert main(["accept", "plan"]) == 0
-    said = capsys.readouterr().out
-    assert "2,995 coups with 0 wrong among them: 37 h of dealing" in said
-    assert "3,000 coups with none wrong show: below 0.100%" in said
+    printed = capsys.readouterr().out
+    assert "2,995 coups with 0 wrong among them: 37 h of dealing" in printed
+    assert "3,000 coups with none wrong show: below 0.100%" in printed

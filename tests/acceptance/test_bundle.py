@@ -151,8 +151,11 @@ def test_bundle_needs_the_house_and_is_read_as_films_with_truth(
         with logged_in(url, FIRST) as client:
             assert client.post("api/accept/allow", json={}).status_code == 200
     assert main(["accept", "export", *words, "--out", str(out)]) == 0
-    told = json.loads((out / "bundle.json").read_text("utf-8"))
-    assert (told["allowed_by"], [film["name"] for film in told["films"]]) == (FIRST, ["film"])
+    reported = json.loads((out / "bundle.json").read_text("utf-8"))
+    assert (reported["allowed_by"], [film["name"] for film in reported["films"]]) == (
+        FIRST,
+        ["film"],
+    )
     forms.main([str(out)])
     folder = out / "films" / "film"
     film = read_truth(folder / "truth.json")

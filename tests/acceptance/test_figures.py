@@ -265,8 +265,8 @@ def test_answer_without_an_order_or_a_role_is_named_and_counts_for_nothing(
     book.renew()
     assert book.keyed == []
     (number,) = book.unproven
-    said = Report(book, before, Trust()).headline()
-    assert any(line.startswith(f"NOT COUNTED: records {number}, answers") for line in said)
+    headline = Report(book, before, Trust()).headline()
+    assert any(line.startswith(f"NOT COUNTED: records {number}, answers") for line in headline)
 
 
 def test_report_on_an_unsigned_log_says_so_first_and_in_its_exit_code(

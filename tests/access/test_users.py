@@ -31,8 +31,8 @@ def test_add_writes_a_secret_that_only_its_owner_can_read(
     key = tmp_path / "Ann.key"
     assert key.stat().st_mode & 0o777 == 0o600
     secret = json.loads(key.read_text())["secret"]
-    told = capsys.readouterr()
-    assert secret not in told.out + told.err + (tmp_path / "users.json").read_text()
+    printed = capsys.readouterr()
+    assert secret not in printed.out + printed.err + (tmp_path / "users.json").read_text()
     assert secret not in repr(load_credential(key))
 
 
@@ -80,7 +80,7 @@ def test_list_and_remove_tell_who_may_speak(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("add", "Ann", "--role", "dealer"), "is already a user"),
         (("remove", "Zed"), "there is no user 'Zed'"),
@@ -91,14 +91,14 @@ def test_list_and_remove_tell_who_may_speak(
     ],
 )
 def test_mistake_is_reported_and_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reported: str
 ) -> None:
     """A wrong use leaves the users file and every key as they were."""
     users(tmp_path, "add", "Ann", "--role", "inspector")
     (tmp_path / "Di.key").write_text("another's")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert users(tmp_path, *words) in (2, 3)
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

@@ -26,8 +26,8 @@ def test_cut_card_on_film_is_reported_once(seed: int, tmp_path: Path) -> None:
     log = tmp_path / "run.sqlite"
     table = str(tmp_path / "table.toml")
     cli.main(["run", table, "--fast", "--no-broker", "--log", str(log)])
-    said = [json.loads(line) for line in message_lines(log)]
-    shoe = [m["payload"]["cut_card_seen"] for m in said if m["topic"].endswith("/shoe")]
+    published = [json.loads(line) for line in message_lines(log)]
+    shoe = [m["payload"]["cut_card_seen"] for m in published if m["topic"].endswith("/shoe")]
     assert truth["cut_ms"] is not None
     assert shoe[-1] is True
     assert shoe == sorted(shoe)

@@ -118,18 +118,18 @@ def level(message: Message) -> str:
 
 def test_everything_named_in_an_alert_was_published_before_it(dealt: Table) -> None:
     """An alert at warning or above names a still and a clip that have gone before it."""
-    said: set[str] = set()
+    reported: set[str] = set()
     loud = 0
     for message in dealt.messages:
         name = level(message)
         content = json.loads(message.payload or b"{}")
         if name.split("/")[0] == "alert" and content:
-            assert set(content["evidence"]) <= said
+            assert set(content["evidence"]) <= reported
             if name == "alert" and content["severity"] in ("warning", "critical"):
                 loud += 1
                 kinds = {topic.split("/")[0] for topic in content["evidence"]}
                 assert kinds == {"evidence", "clip"}
-        said.add(name)
+        reported.add(name)
     assert loud >= 1
 
 
@@ -137,7 +137,7 @@ def test_doubt_about_the_reader_has_its_picture_and_clip(tmp_path: Path) -> None
     """`REVIEW` is only advisory, and is judged by its pictures."""
     play = Play().begin().card("P1:9c")
     table = Table(tmp_path).play(play.then(*play.sight.doubt(play.at, "why")).events)
-    assert {kept.medium for kept in table.kept() if kept.alert} == {Medium.STILL, Medium.CLIP}
+    assert {stored.medium for stored in table.kept() if stored.alert} == {Medium.STILL, Medium.CLIP}
 
 
 def test_every_card_read_has_its_still_before_it_is_reported(dealt: Table) -> None:
@@ -164,20 +164,20 @@ def test_messages_of_evidence_keep_to_the_contract(dealt: Table) -> None:
 def test_files_are_what_the_log_says(dealt: Table) -> None:
     """Each piece lies under its name with its hash; nothing half written is left."""
     folder = folder_of(dealt.log)
-    names = {file_name(kept) for kept in dealt.kept()}
+    names = {file_name(stored) for stored in dealt.kept()}
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} == names
-    for kept in dealt.kept():
-        content = (folder / file_name(kept)).read_bytes()
-        assert hashlib.sha256(content).hexdigest() == kept.sha256
-        assert len(content) == kept.size
+    for stored in dealt.kept():
+        content = (folder / file_name(stored)).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == stored.sha256
+        assert len(content) == stored.size
 
 
 def test_clip_begins_before_its_alert_and_is_completed_after(dealt: Table) -> None:
     """The clip named in the alert ends with it; the whole follows under the same id."""
-    first, whole = [kept for kept in dealt.kept() if kept.medium is Medium.CLIP][:2]
+    first, whole = [stored for stored in dealt.kept() if stored.medium is Medium.CLIP][:2]
     assert (first.id, first.complete, whole.id, whole.complete) == (whole.id, False, first.id, True)
     assert 2900 <= whole.at - first.at <= 3100
-    films = [(folder_of(dealt.log) / file_name(kept)).read_bytes() for kept in (first, whole)]
+    films = [(folder_of(dealt.log) / file_name(stored)).read_bytes() for stored in (first, whole)]
     before, both = (pictures_of(film) for film in films)
     assert both[: len(before)] == before
     assert len(before) / pace_of(films[0]) == pytest.approx(3.0, abs=0.3)
@@ -186,7 +186,7 @@ def test_clip_begins_before_its_alert_and_is_completed_after(dealt: Table) -> No
 
 def clips(table: Table) -> list[EvidenceKept]:
     """Return the two clips of the first alert: up to it, and whole."""
-    return [kept for kept in table.kept() if kept.medium is Medium.CLIP][:2]
+    return [stored for stored in table.kept() if stored.medium is Medium.CLIP][:2]
 
 
 def test_clip_up_to_its_alert_goes_once_the_whole_is_there(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_replay_says_the_same_without_the_pictures(
     """The log alone replays byte for byte, evidence and all."""
     assert main(["replay", str(dealt.log), "--check"]) == 0
     again = Table(tmp_path).play(overdraw().events)
-    assert [kept.id for kept in again.kept()] == [kept.id for kept in dealt.kept()]
+    assert [stored.id for stored in again.kept()] == [stored.id for stored in dealt.kept()]
     assert again.messages == dealt.messages
 
 
@@ -303,10 +303,10 @@ def test_disk_that_fails_is_reported_once_and_when_it_is_over(
     keep = EvidenceStore.keep
     failing = iter([True] * 4 + [False] * 1000)
 
-    def sometimes(store: EvidenceStore, kept: EvidenceKept, content: bytes) -> EvidenceKept:
+    def sometimes(store: EvidenceStore, stored: EvidenceKept, content: bytes) -> EvidenceKept:
         if next(failing):
             raise WriteError("cannot write it", "No space left on device")
-        return keep(store, kept, content)
+        return keep(store, stored, content)
 
     monkeypatch.setattr(EvidenceStore, "keep", sometimes)
     table.play(PLAYS["clean"]().events)

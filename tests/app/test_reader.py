@@ -127,10 +127,10 @@ def done(
     folder = tmp_path_factory.mktemp("done")
     words = ["run", str(film[0] / "table.toml"), "--fast", "--no-broker"]
     words += ["--log", str(folder / "log.sqlite")]
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told):
+    reported = io.StringIO()
+    with contextlib.redirect_stdout(reported):
         assert cli.main(words) == 0
-    return folder, told.getvalue()
+    return folder, reported.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -206,11 +206,11 @@ def test_run_replay_of_its_log_gives_the_same_bytes(
 
 def test_run_command_prints_coups_alerts_and_figures(done: tuple[Path, str]) -> None:
     """`run` says what happens as it happens, and how fast it was."""
-    told = done[1]
-    assert "coup   1  Banco          3:7  Punto As 3c 9d   Banco Kd 7h" in told
-    assert "coup 2: Check card. No card due to Punto (Punto 7, Banco 7)." in told
-    assert "frames in" in told
-    assert "10 cards out, 10 read, 0 declined" in told
+    reported = done[1]
+    assert "coup   1  Banco          3:7  Punto As 3c 9d   Banco Kd 7h" in reported
+    assert "coup 2: Check card. No card due to Punto (Punto 7, Banco 7)." in reported
+    assert "frames in" in reported
+    assert "10 cards out, 10 read, 0 declined" in reported
 
 
 def test_run_draw_films_every_picture_and_changes_nothing_else(
@@ -223,8 +223,10 @@ def test_run_draw_films_every_picture_and_changes_nothing_else(
     words += ["--no-broker", "--log", str(log)]
     assert cli.main([*words, "--draw", str(out)]) == 0
     drawn = of([json.loads(line) for line in message_lines(log)], "card")
-    told = [[(card["event"], card["order"], card["slot"]) for card in c] for c in (plain, drawn)]
-    assert told[0] == told[1] != []
+    reported = [
+        [(card["event"], card["order"], card["slot"]) for card in c] for c in (plain, drawn)
+    ]
+    assert reported[0] == reported[1] != []
     with av.open(out) as container:
         pictures = [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
     assert len(pictures) == START
@@ -331,10 +333,10 @@ def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
     ]
     shown(monkeypatch, film[0], {"frames": 323, "fps": FPS, "coups": coups})
     assert cli.main(["demo", "--fast"]) == 0
-    told = capsys.readouterr().out
-    assert "mosquitto_sub -p 1883 " not in told
-    assert "password " in told
-    assert "1 read as dealt, 1 openly held, 0 wrong" in told
+    printed = capsys.readouterr().out
+    assert "mosquitto_sub -p 1883 " not in printed
+    assert "password " in printed
+    assert "1 read as dealt, 1 openly held, 0 wrong" in printed
 
 
 def test_demo_in_a_terminal_deals_shoe_after_shoe_until_ctrl_c(
@@ -355,9 +357,9 @@ def test_demo_in_a_terminal_deals_shoe_after_shoe_until_ctrl_c(
         deal(*given)
         rounds.append(given)
         if len(rounds) == 2:
-            told = capsys.readouterr().out
-            assert told.lstrip().startswith("Three things to try:")
-            url = re.findall(r"the reports: (http\S+)", told)[-1]
+            printed = capsys.readouterr().out
+            assert printed.lstrip().startswith("Three things to try:")
+            url = re.findall(r"the reports: (http\S+)", printed)[-1]
             looked.append(httpx.get(url, follow_redirects=True).text)
             raise KeyboardInterrupt
 

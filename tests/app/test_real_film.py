@@ -90,12 +90,12 @@ def test_two_cards_laid_by_a_hand_are_placed_and_read(
     messages = [json.loads(line) for line in message_lines(log)]
     cards = [m["payload"] for m in messages if m["topic"].endswith("/card")]
     # No shoe is in the film: a card may be seen to leave one, or is found where it lies.
-    told = [(card["event"], card["slot"]) for card in cards]
-    assert [each for each in told if each[0] not in ("out", "found")] == [
+    reported = [(card["event"], card["slot"]) for card in cards]
+    assert [each for each in reported if each[0] not in ("out", "found")] == [
         (event, slot) for slot in ("PUNTO_1", "BANCO_1") for event in ("placed", "read")
     ]
     assert {card["card"] for card in cards if card["event"] == "read"} == {"6s"}
-    assert len(told) == 6
+    assert len(reported) == 6
     # That the disk is slow is true of a machine that runs other tests beside this one.
     raised = {m["payload"]["code"] for m in messages if m["topic"].endswith("/alert")}
     assert raised <= {"LOG"}

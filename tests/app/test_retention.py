@@ -50,8 +50,8 @@ class Machine:
         """Keep so many pictures of cards of one coup a day, as the log says too."""
         for number in range(count):
             at = NOON + number * DAY_MS
-            kept = EvidenceKept(at, f"s1-{number}-c1", Medium.STILL, "s1", number, "", 0, 1)
-            self.journal.take([self.pictures.keep(kept, bytes([number]) * size)])
+            stored = EvidenceKept(at, f"s1-{number}-c1", Medium.STILL, "s1", number, "", 0, 1)
+            self.journal.take([self.pictures.keep(stored, bytes([number]) * size)])
 
     def live(self, at: int, days: float) -> None:
         """Let days go by on both clocks, an hour at a time, from `at` (Unix ms) of the wall."""
@@ -188,8 +188,8 @@ def test_picture_that_went_without_a_word_is_reported_by_an_audit(machine: Machi
     """What the log has the hash of is there, or the log says that it was deleted."""
     machine.take_pictures(2)
     found = audit(read_log(machine.path), Trust())
-    told = evidence_words(found.stored, {}, found.deleted)
-    assert "2 are not kept here any more; NO RECORD says that 2 of these were deleted" in told
+    reported = evidence_words(found.stored, {}, found.deleted)
+    assert "2 are not kept here any more; NO RECORD says that 2 of these were deleted" in reported
 
 
 def test_facts_are_in_the_log_before_the_files_go(

@@ -122,8 +122,8 @@ def test_signature_of_another_record_seals_no_pruning(folder: Path) -> None:
     forge_pruning(folder)
     with sqlite3.connect(folder / "t.sqlite") as db:
         n, head = db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
-        said = {"event": {**event, "number": n, "hash": head}, "said": None}
-        write_record(db, n + 1, head, said)
+        reported = {"event": {**event, "number": n, "hash": head}, "said": None}
+        write_record(db, n + 1, head, reported)
     assert audit(folder) == 3
     with pytest.raises(OutsideError, match="nobody signed it"):
         go_on(folder)
@@ -229,8 +229,8 @@ def add_run(folder: Path) -> None:
     """Attack (e): a checkpoint behind the beginning of a run of another version."""
     begun = Started(NOON + 9 * DAY_MS, "b9", "9.9", (), IDENTITY)
     with opened(folder) as journal:
-        said = messages_digest(map(message_line, advance(journal.session, begun).messages))
-    behind(folder, {"event": event_to_json(begun), "said": said})
+        published = messages_digest(map(message_line, advance(journal.session, begun).messages))
+    behind(folder, {"event": event_to_json(begun), "said": published})
     swap_winners(folder)
 
 
@@ -312,14 +312,14 @@ def add_user(folder: Path) -> None:
     with opened(folder) as journal:
         session = advance(journal.session, Recorded(at, Fact.USER, "Mallory", entry)).session
     (reply,) = advance(session, release).messages
-    said = messages_digest([message_line(reply)])
+    published = messages_digest([message_line(reply)])
     with sqlite3.connect(folder / "t.sqlite") as db:
         row = (reply.seq, reply.topic, reply.payload, reply.qos, reply.retain, message_sum(reply))
         db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", row)
     behind(
         folder,
         {"event": event_to_json(Recorded(at, Fact.USER, "Mallory", entry)), "said": None},
-        {"event": event_to_json(release), "said": said, "order": order},
+        {"event": event_to_json(release), "said": published, "order": order},
     )
 
 
@@ -389,8 +389,8 @@ def test_signature_by_another_key_behind_the_last_is_refused_and_not_published(
         log_id, clock = journal._store.hash_of(0), journal.table.clock
         forged = Anchored(clock, log_id, number, head, "s3", "stop", "ab" * 8, "00" * 64)
         (message,) = advance(journal.session, forged).messages
-    said = messages_digest([message_line(message)])
-    behind(killed, {"event": event_to_json(forged), "said": said})
+    published = messages_digest([message_line(message)])
+    behind(killed, {"event": event_to_json(forged), "said": published})
     assert audit(killed) == 3
     with pytest.raises(OutsideError, match="always signed"):
         go_on(killed)
@@ -425,8 +425,8 @@ def test_what_was_not_signed_before_a_crash_is_recorded_and_reported(killed: Pat
     bodies = [json.loads(record.body) for record in read_log(killed / "t.sqlite")]
     events = [content["event"] for content in bodies if "event" in content]
     (fact,) = [event for event in events if event.get("kind") == "unsigned_kept"]
-    said = json.loads(fact["detail"])
-    assert said == {"first": len(records) - 10, "last": len(records) - 1}
+    reported = json.loads(fact["detail"])
+    assert reported == {"first": len(records) - 10, "last": len(records) - 1}
     assert [event["code"] for event in events if event["is"] == "Noticed"] == ["UNSIGNED"]
     assert audit(killed) == 0
     go_on(killed)

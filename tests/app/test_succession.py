@@ -96,13 +96,13 @@ def test_new_log_goes_on_with_the_numbers_and_closes_what_was_open(
         clock = journal.table.clock
     kept, ended, _ = begin_log(house.config, Beginning(clock + 5000))
     assert (ended.number, ended.hash) == (last.number, last.hash)
-    said = house.messages()
-    for message in said:
+    published = house.messages()
+    for message in published:
         check(message)
-    closing = [m for m in said if m.topic.startswith(f"{PREFIX}alert/") and m.payload]
+    closing = [m for m in published if m.topic.startswith(f"{PREFIX}alert/") and m.payload]
     assert [m.topic.removeprefix(PREFIX) for m in closing] == alerts
     assert {json.loads(m.payload)["state"] for m in closing} == {"closed"}
-    assert [m.topic.removeprefix(PREFIX) for m in said if not m.payload] == alerts
+    assert [m.topic.removeprefix(PREFIX) for m in published if not m.payload] == alerts
     assert standing_alerts(house) == []
     house.deal(list(play(3)), "b2")
     numbers = [message.seq for message in house.messages()]
@@ -168,8 +168,8 @@ def test_drill_of_a_lost_disk(
 ) -> None:
     """Back up, lose the disk, restore, go on: no number twice, the chain of logs holds."""
     away = tmp_path_factory.mktemp("away")
-    kept = EvidenceKept(1_700_000_000_000, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
-    EvidenceStore(folder_of(house.log)).keep(kept, b"picture")
+    stored = EvidenceKept(1_700_000_000_000, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
+    EvidenceStore(folder_of(house.log)).keep(stored, b"picture")
     saved = away / "b.sqlite"
     saved_copy(house.log, saved)
     shutil.copytree(folder_of(house.log), folder_of(saved))
@@ -360,8 +360,8 @@ def test_confirmed_time_goes_on_whatever_the_clock_says(house: House) -> None:
 
 def test_time_of_a_new_log_begins_at_the_newest_evidence(tmp_path: Path) -> None:
     """Where the old log is gone, the evidence beside it does not grow old by the clock alone."""
-    kept = EvidenceKept(1_700_000_000_000, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
+    stored = EvidenceKept(1_700_000_000_000, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
     store = EvidenceStore(tmp_path)
     assert store.newest() == 0
-    store.keep(kept, b"picture")
+    store.keep(stored, b"picture")
     assert store.newest() == 1_700_000_000_000 // DAY_MS * DAY_MS

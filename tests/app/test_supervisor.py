@@ -101,8 +101,8 @@ def test_outage_does_not_count_as_time_without_a_look() -> None:
     """The looks before it and those after it are not four in a row."""
     watch = supervisor(Seer(looked=2), stall_s=1.5)
     takes(watch, 1000, 1100, 1200, skipped=2)
-    told = blindness([*watch.take(Outage(2600, "camera lost")), *watch.take(shot(4000, 2))])
-    assert [type(event) for event in told] == [ViewLost, ViewBack]
+    reported = blindness([*watch.take(Outage(2600, "camera lost")), *watch.take(shot(4000, 2))])
+    assert [type(event) for event in reported] == [ViewLost, ViewBack]
     assert takes(watch, 4100, 4200, 4300, skipped=2) == []
 
 
@@ -112,8 +112,8 @@ def test_reasons_overlap_and_only_the_last_end_is_reported() -> None:
     watch = supervisor(seer)
     watch.take(Outage(1000, "camera lost"))
     seer.reasons = {"picture": "the picture is dark"}
-    told = blindness([*watch.take(shot(2000)), *watch.take(shot(2100))])
-    assert [type(event) for event in told] in ([], [ViewBack, ViewLost])
+    reported = blindness([*watch.take(shot(2000)), *watch.take(shot(2100))])
+    assert [type(event) for event in reported] in ([], [ViewBack, ViewLost])
     assert watch.counts.blind
     seer.reasons = {"picture": None}
     assert blindness(watch.take(shot(3000))) == [ViewBack(3000)]
@@ -126,21 +126,21 @@ def test_models_that_hang_are_reported_by_another_clock_and_their_answer_is_kept
     watch = supervisor(seer, stall_s=0.2)
     assert watch.take(shot(1000)) == [out(1000, 1000)]
     seer.free.clear()
-    told = watch.take(shot(1100))
-    assert blindness(told) == told
-    assert told == [ViewLost(1100, "the models have not answered for 0.2 s")]
+    reported = watch.take(shot(1100))
+    assert blindness(reported) == reported
+    assert reported == [ViewLost(1100, "the models have not answered for 0.2 s")]
     assert watch.take(shot(1400)) == []
     assert watch.counts.blind
     seer.free.set()
-    told = []
+    reported = []
     for at in range(1500, 4000, 100):
-        told += watch.take(shot(at))
+        reported += watch.take(shot(at))
         if not watch.counts.blind:
             break
-    assert [type(event) for event in told[:2]] == [CoupSeen, ViewBack]
-    assert isinstance(told[0], CoupSeen)
-    assert told[0].cards[0].order == 1100
-    assert told[0].at >= 1500
+    assert [type(event) for event in reported[:2]] == [CoupSeen, ViewBack]
+    assert isinstance(reported[0], CoupSeen)
+    assert reported[0].cards[0].order == 1100
+    assert reported[0].at >= 1500
     assert out(9000, 9000) in watch.take(shot(9000))
 
 

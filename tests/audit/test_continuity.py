@@ -36,10 +36,10 @@ def forge(log: Path, seq: int, old: str, new: str) -> None:
     """Change a message as somebody does who can write the file and knows its form."""
     with sqlite3.connect(log) as db:
         (row,) = db.execute(f"{MESSAGES} WHERE seq = ?", (seq,)).fetchall()
-        (said,) = messages_from([row], log)
-        payload = said.payload.replace(old.encode(), new.encode())
-        assert payload != said.payload
-        forged = Message(said.topic, payload, said.qos, said.retain, said.seq)
+        (published,) = messages_from([row], log)
+        payload = published.payload.replace(old.encode(), new.encode())
+        assert payload != published.payload
+        forged = Message(published.topic, payload, published.qos, published.retain, published.seq)
         db.execute(
             "UPDATE message SET payload = ?, sum = ? WHERE seq = ?",
             (payload, message_sum(forged), seq),
@@ -83,10 +83,17 @@ def test_result_that_nobody_published_is_found(log: Path) -> None:
     """A row put in behind the last, or one that stands in the place of another."""
     with sqlite3.connect(log) as db:
         (last,) = db.execute("SELECT max(seq) FROM message").fetchone()
-        said = Message("casino/chaos/table/1/coup/result", b"{}", 1, True, last + 1)
-        row = (said.seq, said.topic, said.payload, said.qos, said.retain, message_sum(said))
+        reported = Message("casino/chaos/table/1/coup/result", b"{}", 1, True, last + 1)
+        row = (
+            reported.seq,
+            reported.topic,
+            reported.payload,
+            reported.qos,
+            reported.retain,
+            message_sum(reported),
+        )
         db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT OR REPLACE INTO standing VALUES (?, ?)", (said.topic, said.seq))
+        db.execute("INSERT OR REPLACE INTO standing VALUES (?, ?)", (reported.topic, reported.seq))
     assert main(["audit", str(log)]) == 3
     with pytest.raises(OutsideError, match="was changed"):
         journal_of(log, 1)

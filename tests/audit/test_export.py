@@ -40,7 +40,7 @@ def test_export_of_a_coup_proves_itself(dealt: Table, tmp_path: Path, name: str)
     found, evidence = audit_archive(out, Trust())
     assert (found.first, found.last.number) == (receipt["first"], receipt["last"])
     assert found.first > 1
-    assert {kept.coup for kept in found.stored} == {2}
+    assert {stored.coup for stored in found.stored} == {2}
     assert "0 are not kept here" in evidence
     with pytest.raises(ConfigurationError, match="not overwritten"):
         write_archive(sources, out)

@@ -253,10 +253,10 @@ def test_order_copied_behind_the_last_signature_is_not_gone_on_from(tmp_path: Pa
         pass  # what the reader itself left is gone on from
     record = next(content for content in contents(path) if "order" in content)
     event = replace(event_from_json(record["event"]), at=at)
-    said = messages_digest(map(message_line, advance(folded(path), event).messages))
+    published = messages_digest(map(message_line, advance(folded(path), event).messages))
     with sqlite3.connect(path) as db:
         n, head = db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
-        copy = {"event": event_to_json(event), "said": said, "order": record["order"]}
+        copy = {"event": event_to_json(event), "said": published, "order": record["order"]}
         write_record(db, n + 1, head, copy)
     with pytest.raises(OutsideError, match=rf"record {n + 1}: .* given already"):
         Journal(config, to)

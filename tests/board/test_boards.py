@@ -59,7 +59,7 @@ def voice(broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Iterator[Vo
 
 def state_of(feed: Feed) -> dict[str, Any]:
     """Return what a new browser would be told, by place."""
-    return {told.key: told.payload for told in feed.state(feed.tables[0])}
+    return {reported.key: reported.payload for reported in feed.state(feed.tables[0])}
 
 
 def _shows(feed: Feed, places: set[str]) -> bool:
@@ -74,15 +74,15 @@ def message(seq: int, at: str = "2026-01-01T00:00:00.000Z", boot: str = "b") -> 
 
 def test_feed_drops_repeats_and_older_messages(feed: Feed, voice: Voice) -> None:
     """A message that comes twice, or late, changes nothing."""
-    told: list[str] = []
-    feed.subscribe(lambda one: told.append(one.topic), feed.tables)
+    reported: list[str] = []
+    feed.subscribe(lambda one: reported.append(one.topic), feed.tables)
     voice.live(3, "As 2c", "Kd 9h")
-    wait_for(lambda: "coup/live" in told)
+    wait_for(lambda: "coup/live" in reported)
     voice.seq -= 1
     voice.live(9, "As", "")
     voice.say("roads", {"coups": []})
-    wait_for(lambda: "roads" in told)
-    assert told.count("coup/live") == 1
+    wait_for(lambda: "roads" in reported)
+    assert reported.count("coup/live") == 1
     assert state_of(feed)["coup/live"]["coup"] == 3
 
 
@@ -157,7 +157,7 @@ def test_memory_of_a_new_shoe_forgets_the_old_results() -> None:
     memory = TableState("7")
     for seq, (shoe, coup) in enumerate([("s1", 70), ("s1", 71), ("s2", 1)]):
         memory.take("coup/result", {**message(seq), "shoe": shoe, "coup": coup})
-    assert [told.key for told in memory] == ["coup/result#1"]
+    assert [reported.key for reported in memory] == ["coup/result#1"]
 
 
 def test_memory_takes_a_new_run_by_its_time_and_an_old_one_not() -> None:
@@ -166,7 +166,7 @@ def test_memory_takes_a_new_run_by_its_time_and_an_old_one_not() -> None:
     assert memory.take("shoe", {**message(9, "2026-01-01T10:00:00.000Z", "b1"), "n": 1})
     assert memory.take("shoe", {**message(1, "2026-01-01T11:00:00.000Z", "b2"), "n": 2})
     assert not memory.take("shoe", {**message(10, "2026-01-01T10:30:00.000Z", "b1"), "n": 3})
-    assert next(told.payload for told in memory if told.payload)["n"] == 2
+    assert next(reported.payload for reported in memory if reported.payload)["n"] == 2
 
 
 def test_memory_stays_bounded_and_keeps_what_stands() -> None:
@@ -175,17 +175,17 @@ def test_memory_stays_bounded_and_keeps_what_stands() -> None:
     memory.take("alert/a0", {**message(0), "id": "a0"})
     for number in range(1, 4000):
         memory.take("cmd/reply", {**message(number), "ref": f"r{number}"})
-    assert [told.key for told in memory] == ["alert/a0"]
+    assert [health.key for health in memory] == ["alert/a0"]
     assert not memory.take("cmd/reply", {**message(3999), "ref": "r3999"})
     for number in range(1, 3000):
         memory.take(f"alert/b{number}", {**message(number), "id": f"b{number}"})
     assert len(list(memory)) == 2000
     assert list(memory)[-1].key == "alert/b2999"
     memory.take("alert/b1", None)
-    told = memory.take("health", message(3000))
-    assert told is not None
-    assert told.payload is not None
-    assert told.payload["alerts_hidden"] == 999, "a desk says how many it does not show"
+    health = memory.take("health", message(3000))
+    assert health is not None
+    assert health.payload is not None
+    assert health.payload["alerts_hidden"] == 999, "a desk says how many it does not show"
 
 
 def test_memory_full_of_alerts_takes_the_next_message_as_fast() -> None:
@@ -273,7 +273,7 @@ def test_public_feed_never_holds_what_is_not_public(broker: EmbeddedBroker) -> N
     wait_for(lambda: found.connected)
     reader.play(overdraw().events[:-1])
     wait_for(lambda: any(place == "coup/result#2" for place in state_of(found)))
-    whole = "".join(told.text for told in heard) + json.dumps(state_of(found))
+    whole = "".join(reported.text for reported in heard) + json.dumps(state_of(found))
     for word in ("OVER_B3", "told the pit", "Ann", "confidence", "burn_due", "alert"):
         assert word not in whole
     found.stop()

@@ -253,9 +253,9 @@ def test_second_factor_is_set_up_by_the_command(
     capsys.readouterr()
     monkeypatch.setattr("sys.stdin", _Typed(code))
     assert main(["users", "second-factor", "Ann", *file]) == 0
-    kept = load_passwords(tmp_path / "passwords.json")["Ann"]
-    assert kept.secret == secret[0]
-    assert step_of(kept.secret, pyotp.TOTP(kept.secret).now(), time.time())
+    stored = load_passwords(tmp_path / "passwords.json")["Ann"]
+    assert stored.secret == secret[0]
+    assert step_of(stored.secret, pyotp.TOTP(stored.secret).now(), time.time())
     main(["users", "list", *file])
     assert "second factor" in capsys.readouterr().out
 

@@ -143,10 +143,10 @@ def test_log_in_and_out_stand_in_the_log(hall: Hall) -> None:
         answer = client.post("login", json={"name": "Di", "password": "not the words"})
         assert (answer.status_code, answer.json()["why"]) == (401, "wrong name or password")
     kinds = (SignIn, SignOut)
-    said = lambda: [one for one in hall.reader.events[before:] if isinstance(one, kinds)]  # noqa: E731
-    wait_for(lambda: len(said()) == 3)
-    told = [(type(one).__name__, one.by, getattr(one, "accepted", True)) for one in said()]
-    assert told == [("SignIn", "Di", True), ("SignOut", "Di", True), ("SignIn", "Di", False)]
+    reported = lambda: [one for one in hall.reader.events[before:] if isinstance(one, kinds)]  # noqa: E731
+    wait_for(lambda: len(reported()) == 3)
+    published = [(type(one).__name__, one.by, getattr(one, "accepted", True)) for one in reported()]
+    assert published == [("SignIn", "Di", True), ("SignOut", "Di", True), ("SignIn", "Di", False)]
 
 
 @pytest.mark.parametrize(
@@ -278,10 +278,10 @@ def test_archive_of_a_coup_is_taken_and_proves_itself(tmp_path: Path) -> None:
         with Boards([config], address_of(config)) as boards, httpx.Client(timeout=30) as client:
             client.post(f"{boards.server.url}login", json={"name": "Cy", "password": PASSWORD})
             answer = client.get(f"{boards.server.url}api/export/7/s1/2")
-            told = lambda: [one for one in reader.events if isinstance(one, TakeArchive)]  # noqa: E731
-            wait_for(told, 30)
+            reported = lambda: [one for one in reader.events if isinstance(one, TakeArchive)]  # noqa: E731
+            wait_for(reported, 30)
         reader.hang_up()
-    assert [(one.by, one.role, one.shoe, one.coup) for one in told()] == [
+    assert [(one.by, one.role, one.shoe, one.coup) for one in reported()] == [
         ("Cy", "surveillance", "s1", 2)
     ]
     assert answer.status_code == 200, answer.text

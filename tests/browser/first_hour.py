@@ -194,9 +194,9 @@ def _step(page: Any, number: int) -> Any:
 def _house(trip: Walk) -> None:
     add = ("users", "add", "Ann", "--role", "inspector", "--through-desk")
     with trip.step("10 a person, and services below a folder"):
-        said = trip.ask(*add, "--file", "people/users.json")
+        reported = trip.ask(*add, "--file", "people/users.json")
         installed = trip.ask("install", "7.toml", "--root", "machine", "--yes")
-    trip.terminal("step-10", said + "\n".join(line[:130] for line in installed.splitlines()))
+    trip.terminal("step-10", reported + "\n".join(line[:130] for line in installed.splitlines()))
 
 
 def _press(page: Any, job: str) -> None:

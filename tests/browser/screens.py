@@ -144,11 +144,11 @@ def take(out: Path, *, documents: bool = False) -> list[str]:
     return complaints
 
 
-def _keep(picture: Path, kept: Path) -> None:
+def _keep(picture: Path, stored: Path) -> None:
     """Write a picture as a document shows it."""
     image: Any = cv2.imread(str(picture))
     image = cv2.resize(image, None, fx=SCALE, fy=SCALE, interpolation=cv2.INTER_AREA)
-    cv2.imwrite(str(kept), image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    cv2.imwrite(str(stored), image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
 
 
 def _in(language: str, path: str) -> str:

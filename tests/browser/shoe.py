@@ -53,10 +53,10 @@ class Shoe:
     def _due(self) -> str | None:
         live = [one for one in self._reader.said if one.topic.endswith("coup/live")]
         begun: dict[str, Any] = {"expected": ["PUNTO_1"], "coup": 0}
-        told = json.loads(live[-1].payload) if live else begun
-        if told["coup"] < self._coup:
+        reported = json.loads(live[-1].payload) if live else begun
+        if reported["coup"] < self._coup:
             return "PUNTO_1"
-        return None if told["complete"] else told["expected"][0]
+        return None if reported["complete"] else reported["expected"][0]
 
     def _card(self, slot: str) -> None:
         self._play.card(f"{slot[0]}{slot[-1]}:{next(self._cards)}")

@@ -566,7 +566,7 @@ def test_markup_in_messages_comes_out_as_text_on_every_page(
     enter: Enter, hall: Hall, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Markup is shown as it was written, also where the boards would let none of it through."""
-    monkeypatch.setattr("vision.board.feed.message_of", lambda *said: json_object(said[-1]))
+    monkeypatch.setattr("vision.board.feed.message_of", lambda *reported: json_object(reported[-1]))
     words = "<img src=x onerror=alert(1)>"
     voice = Voice(hall.broker.port, table)
     voice.online()
@@ -575,7 +575,7 @@ def test_markup_in_messages_comes_out_as_text_on_every_page(
     coup = {"shoe": words, "coup": 3, "punto": hands, "banco": hands}
     voice.say("coup/live", {**coup, "expected": [words], "complete": False, "free": False})
     alert = {"id": "a1", "shoe": words, "coup": words, "code": words, "text": words, "card": words}
-    said = {"state": "raised", "severity": words, "deadline": words, "expected": [words]}
+    reported = {"state": "raised", "severity": words, "deadline": words, "expected": [words]}
     people = {"by": words, "role": words, "reason": words, "acknowledged_by": words}
     more = {
         "audience": ["dealer", "surveillance"],
@@ -583,7 +583,7 @@ def test_markup_in_messages_comes_out_as_text_on_every_page(
         "second": words,
         "evidence": [words],
     }
-    voice.say("alert/a1", {**alert, **said, **people, **more, "observed": words})
+    voice.say("alert/a1", {**alert, **reported, **people, **more, "observed": words})
     card = {"shoe": words, "coup": 3, "order": 1, "card": words, "slot": words, "second": words}
     voice.say("card", card, retain=False)
     voice.say("coup/result", {**coup, "revision": 0, "state": words, "why": words, "by": words})

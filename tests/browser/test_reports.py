@@ -220,9 +220,9 @@ def test_reports_are_answered_with_figures_and_a_plot(
     page.fill("#table", "5")
     page.click("#form button")
     page.wait_for_function("() => document.querySelectorAll('#figures tr').length === 2")
-    with page.expect_download() as told:
+    with page.expect_download() as download:
         page.click("#csv")
-    text = Path(told.value.path()).read_text()
+    text = Path(download.value.path()).read_text()
     assert text.splitlines()[0] == "table,misdeals,coups,per_thousand,low,high"
     assert screen.complaints == []
 
@@ -236,7 +236,7 @@ def test_reports_are_for_the_desk_only(chromium: Any, house: tuple[Boards, Table
     page.fill("#name", "Bo")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url(lambda told: "login" not in told)
+    page.wait_for_url(lambda address: "login" not in address)
     assert page.request.get(f"{url}api/report/misdeals").status == 403
     page.goto(f"{url}reports")
     assert "/login?why=role" in page.url

@@ -68,12 +68,12 @@ def test_board_roads_are_those_that_the_table_tells(screen: Screen, voice: Voice
     """Every road has the marks of the message, the asked marks and the counts too."""
     screen.live(voice)
     coups = played(60)
-    told: Any = roads_payload(roads_of(coups))
-    voice.say("roads", {"shoe": "s1", **told})
+    reported: Any = roads_payload(roads_of(coups))
+    voice.say("roads", {"shoe": "s1", **reported})
     screen.page.wait_for_selector("#bead g:nth-of-type(60)", state="attached")
     for name in DERIVED:
-        room = max(cell["col"] for cell in told[name]) + 2 - {"cockroach_pig": 18}.get(name, 26)
-        seen = [cell for cell in told[name] if cell["col"] >= room]
+        room = max(cell["col"] for cell in reported[name]) + 2 - {"cockroach_pig": 18}.get(name, 26)
+        seen = [cell for cell in reported[name] if cell["col"] >= room]
         colours = [mark == "red" for mark in (cell["mark"] for cell in seen)]
         drawn = screen.page.eval_on_selector_all(
             f"#{name} g > *", "nodes => nodes.map(n => n.outerHTML.includes('#e5483f'))"
@@ -81,7 +81,7 @@ def test_board_roads_are_those_that_the_table_tells(screen: Screen, voice: Voice
         assert drawn == colours
     asked = screen.page.locator("#ask svg title").all_text_contents()
     wanted = [
-        told["ask"][side][road] or "no mark" for side in ("banco", "punto") for road in DERIVED
+        reported["ask"][side][road] or "no mark" for side in ("banco", "punto") for road in DERIVED
     ]
     assert [title.split(": ")[1] for title in asked] == wanted
     for side in Winner:

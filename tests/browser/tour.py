@@ -45,14 +45,14 @@ def show_evidence(reader: Reader, picture: bytes) -> None:
     alert = open_alert(reader)
     facts = (alert.shoe, alert.coup, "0" * 64, len(picture))
     film = write_film([picture] * 8, _size(picture), 8)
-    for kept, content in (
+    for stored, content in (
         (EvidenceKept(alert.raised_at - 900, "lying", Medium.STILL, *facts, order=alert.order),
          picture),
         (EvidenceKept(alert.raised_at, "moment", Medium.STILL, *facts, alert=alert.id), picture),
         (EvidenceKept(alert.raised_at, "around", Medium.CLIP, *facts, alert=alert.id), film),
     ):  # fmt: skip
-        reader.take(kept)
-        reader.show(("clip/" if kept.medium is Medium.CLIP else "evidence/") + kept.id, content)
+        reader.take(stored)
+        reader.show(("clip/" if stored.medium is Medium.CLIP else "evidence/") + stored.id, content)
 
 
 def _size(picture: bytes) -> tuple[int, int]:

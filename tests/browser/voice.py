@@ -215,8 +215,8 @@ class Reader(Link):
     def _repeat(self, asked: dict[str, Any]) -> None:
         for message in self.said:
             if asked["first"] <= message.seq <= asked["last"]:
-                told = again(message, self.prefix)
-                self.publish(told.topic, self._filled(message), retain=False)
+                published = again(message, self.prefix)
+                self.publish(published.topic, self._filled(message), retain=False)
 
     def _order(self, name: str, payload: bytes) -> None:
         with self._mutex:

@@ -138,10 +138,10 @@ def wanted(config: TableConfig, events: list[Event]) -> dict[str, list[Any]]:
         desk = step.session
         for message in step.messages:
             name = message.topic.split("/", 4)[4]
-            told = json.loads(message.payload) if message.payload else {"state": "closed"}
-            last[name] = told
+            published = json.loads(message.payload) if message.payload else {"state": "closed"}
+            last[name] = published
             if name.startswith("alert/"):
-                alerts[name] = told["state"]
+                alerts[name] = published["state"]
     letters = "".join(cell["winner"][0].upper() for cell in last["roads"]["bead_plate"])
     shown = last["coup/live"]
     if not (shown["punto"]["cards"] or shown["banco"]["cards"]):

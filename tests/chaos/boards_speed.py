@@ -140,9 +140,9 @@ def latency(house: Hall, screens: int, messages: int) -> str:
     others.pipe.recv()
     page.wait_for_timeout(1500)
     page.evaluate(WATCH)
-    said = {}
+    reported = {}
     for coup in range(1, messages + 1):
-        said[coup] = 1000 * time.time()
+        reported[coup] = 1000 * time.time()
         voice.live(coup, "As", "Td", expected=("PUNTO_2",))
         voice.alive()
         page.wait_for_timeout(50)
@@ -157,8 +157,8 @@ def latency(house: Hall, screens: int, messages: int) -> str:
     page.close()
     others.stop()
     voice.hang_up()
-    seen = [at - said[coup] for coup, at in painted.items() if coup in said]
-    heard = [at - said[coup] for coup, at in came if coup in said]
+    seen = [at - reported[coup] for coup, at in painted.items() if coup in reported]
+    heard = [at - reported[coup] for coup, at in came if coup in reported]
     assert len(seen) >= 0.95 * messages, f"only {len(seen)} of {messages} were painted"
     assert len(heard) >= 0.95 * messages * (screens - 1)
     return f"  {screens:7} {_figures(seen)} {_figures(heard)} {memory:11.0f} MB"
@@ -193,28 +193,28 @@ def long_run(house: Hall, coups: int) -> str:
     for page in pages.values():
         page.close()
     rows = zip(("server", *pages), *weights, strict=True)
-    told = [f"  {name:15} {early:>22} {late:>22}" for name, early, late in rows]
+    reported = [f"  {name:15} {early:>22} {late:>22}" for name, early, late in rows]
     return "\n".join((
         (
             f"  {coups} coups ({coups / 80:.0f} hours at 80 an hour) in "
             f"{time.monotonic() - began:.0f} s"
         ),
-        f"  {'':15} {f'after {early_at} coups':>22} {'at the end':>22}", *told,
+        f"  {'':15} {f'after {early_at} coups':>22} {'at the end':>22}", *reported,
     ))  # fmt: skip
 
 
 def _played(link: Link, coups: int, stops: tuple[int, ...]) -> Iterator[int]:
     """Publish everything that a table says of so many coups, and pause after some of them."""
     desk = session_of({**header(), "site": "house", "table": "7"})
-    said = results = 0
+    reported = results = 0
     for event in chain([Started(NOON, "b")], play(coups)):
         step = advance(desk, event)
         desk = step.session
         for message in step.messages:
-            told = link.client.publish(message.topic, message.payload, 1, message.retain)
-            said += 1
-            if said % AT_ONCE == 0:
-                told.wait_for_publish(20)
+            published = link.client.publish(message.topic, message.payload, 1, message.retain)
+            reported += 1
+            if reported % AT_ONCE == 0:
+                published.wait_for_publish(20)
             results += message.topic.endswith("coup/result")
             if message.topic.endswith("coup/result") and results in stops:
                 yield results

@@ -108,8 +108,8 @@ def _client(url: str, who: str) -> httpx.Client:
     client = httpx.Client(base_url=url, timeout=20, headers={"Origin": url.rstrip("/")})
     if who != ANONYMOUS:
         name = "Ann" if who == CROSS else who
-        told = client.post("login", json={"name": name, "password": PASSWORD})
-        assert told.status_code == 200, told.text
+        answer = client.post("login", json={"name": name, "password": PASSWORD})
+        assert answer.status_code == 200, answer.text
     if who == CROSS:
         client.headers["Origin"] = "https://elsewhere.example"
     return client
@@ -184,11 +184,11 @@ def _guesses(client: httpx.Client) -> tuple[str, int]:
     answers: Counter[int] = Counter()
     for name in ("Ann", "desk-1", MARKUP, "' OR 1=1 --", "Ann\x00"):
         for password in ("", "Ann", "admin", "password", MARKUP, "' OR 1=1 --", PASSWORD[:-1]):
-            told = client.post("login", json={"name": name, "password": password})
+            answer = client.post("login", json={"name": name, "password": password})
             refusals = (401, 429) if password else (400, 429)
-            assert told.status_code in refusals, f"{name}: {told.status_code}"
-            assert "set-cookie" not in told.headers
-            answers[told.status_code] += 1
+            assert answer.status_code in refusals, f"{name}: {answer.status_code}"
+            assert "set-cookie" not in answer.headers
+            answers[answer.status_code] += 1
     return f"log-ins guessed, nobody: {_told(answers)}", answers.total()
 
 

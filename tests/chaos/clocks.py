@@ -83,17 +83,17 @@ def played(fault: Callable[[int], int], coups: int) -> Told:
     world = World(fault)
     clock = SteadyClock(world.wall_ms, world.monotonic_s)
     watch = ClockWatch(clock)
-    told = Told(session_of(header_of(config_of(1))))
+    reported = Told(session_of(header_of(config_of(1))))
     out_at = 0
     for event in with_one_lost(coups):
         for at in ticks(world, clock, event.at - NOON):
-            quiet = told.desk.table.waits_until is None
-            _take(told, [*watch.reports(at, quiet=quiet), *due(told.desk, at)], world)
-        if is_out(event) and "CARD_UNACCOUNTED" not in told.alerts:
+            quiet = reported.desk.table.waits_until is None
+            _take(reported, [*watch.reports(at, quiet=quiet), *due(reported.desk, at)], world)
+        if is_out(event) and "CARD_UNACCOUNTED" not in reported.alerts:
             out_at = world.passed
-        _take(told, [later(event, clock.now() - event.at)], world)
-    told.noticed_after_ms -= out_at
-    return told
+        _take(reported, [later(event, clock.now() - event.at)], world)
+    reported.noticed_after_ms -= out_at
+    return reported
 
 
 def with_one_lost(coups: int) -> Iterator[Event]:
@@ -130,19 +130,19 @@ def due(desk: TableSession, at: int) -> list[Event]:
     return [TimePassed(at)] if waits is not None and waits <= at else []
 
 
-def _take(told: Told, events: list[Event], world: World) -> None:
-    told.times += [event.at for event in events]
+def _take(reported: Told, events: list[Event], world: World) -> None:
+    reported.times += [event.at for event in events]
     for event in events:
-        step = advance(told.desk, event)
-        told.desk = step.session
+        step = advance(reported.desk, event)
+        reported.desk = step.session
         for happening in step.outputs:
             if isinstance(happening, AlertChanged) and happening.first:
-                told.alerts.append(happening.alert.code)
+                reported.alerts.append(happening.alert.code)
                 if happening.alert.code == "CARD_UNACCOUNTED":
-                    told.noticed_after_ms = world.passed
+                    reported.noticed_after_ms = world.passed
         for message in step.messages:
             if message.topic.endswith("coup/result"):
-                told.results.append(_timeless(message.payload))
+                reported.results.append(_timeless(message.payload))
 
 
 def _timeless(payload: bytes) -> dict[str, Any]:
@@ -160,26 +160,31 @@ def run(coups: int) -> Done:
     ]
     wrong = late = 0
     for name, fault in FAULTS.items():
-        told = played(fault, coups)
-        said = differs(told, plain, drifts="%" in name)
-        in_time = 0.85 < told.noticed_after_ms / plain.noticed_after_ms < 1.15
-        wrong += bool(said)
+        drifted = played(fault, coups)
+        reported = differs(drifted, plain, drifts="%" in name)
+        in_time = 0.85 < drifted.noticed_after_ms / plain.noticed_after_ms < 1.15
+        wrong += bool(reported)
         late += not in_time
         rows.append(
-            f"  {name}: {said or 'same results and alerts, in order'}; lost card noticed after "
-            f"{told.noticed_after_ms} ms; the leap told {told.alerts.count('CLOCK')} times"
+            f"  {name}: {reported or 'same results and alerts, in order'}; lost card noticed after "
+            f"{drifted.noticed_after_ms} ms; the leap reported "
+            f"{drifted.alerts.count('CLOCK')} times"
         )
     if wrong or late:
         raise LimitBrokenError("\n".join(rows), wrong=wrong, late=late)
     return Done(len(FAULTS), "\n".join(rows))
 
 
-def differs(told: Told, plain: Told, *, drifts: bool) -> str:
+def differs(reported: Told, plain: Told, *, drifts: bool) -> str:
     """Say what a wrong clock changed, or nothing; a leap is told, a drift is not."""
-    if told.results != plain.results:
+    if reported.results != plain.results:
         return "OTHER RESULTS"
-    if told.times != sorted(told.times):
+    if reported.times != sorted(reported.times):
         return "TIME WENT BACK"
-    if [code for code in told.alerts if code != "CLOCK"] != plain.alerts:
+    if [code for code in reported.alerts if code != "CLOCK"] != plain.alerts:
         return "OTHER ALERTS"
-    return "" if ("CLOCK" in told.alerts) is not drifts else "THE LEAP WAS NOT TOLD, OR A DRIFT WAS"
+    return (
+        ""
+        if ("CLOCK" in reported.alerts) is not drifts
+        else "THE LEAP WAS NOT TOLD, OR A DRIFT WAS"
+    )

@@ -71,8 +71,8 @@ def full(limits: tuple[int, ...] = (250_000, 500_000)) -> str:
             child = context.Process(target=live, args=(str(log), port, limit, str(words)))
             child.start()
             child.join(120)
-            told = consumer.results()
-            assert told == wanted[: len(told)], "something wrong was published"
+            reported = consumer.results()
+            assert reported == wanted[: len(reported)], "something wrong was published"
             if limit is not None:
                 assert child.exitcode == 3
                 wait_for(lambda: _last_status(consumer)["state"] == "offline", 20)
@@ -107,11 +107,11 @@ def _read_only(disk: Path) -> str:
     with journal_of(disk / "t.sqlite", 1, publish=False) as journal:
         journal.take(events[:40])
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    said = _refusal(lambda: journal_of(disk / "t.sqlite", 1, publish=False))
+    reported = _refusal(lambda: journal_of(disk / "t.sqlite", 1, publish=False))
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     with journal_of(disk / "t.sqlite", 1, publish=False) as journal:
         assert journal.table.clock == events[39].at
-    return f"said '{said.rpartition(': ')[2]}'; writable again, it went on where it was"
+    return f"said '{reported.rpartition(': ')[2]}'; writable again, it went on where it was"
 
 
 def _refusal(deed: Callable[[], object]) -> str:
@@ -137,7 +137,7 @@ def slow(hold_s: float = 1.3) -> str:
             keeper.join()
             news = journal.reports(events[40].at)
             journal.take(news)
-            open_alerts = [told.alert.code for told in journal.table.alerts]
+            open_alerts = [reported.alert.code for reported in journal.table.alerts]
             for event in events[41:80]:
                 journal.take([event])
             over = journal.reports(events[79].at)
@@ -166,7 +166,7 @@ def flipped(times: int, seconds: float = math.inf, seed: int = 1) -> Done:
         with journal_of(good, 1) as journal:
             journal.take(events[:1])
             journal.take(events[1:-60])
-        said = dict(_said(good))
+        reported = dict(_said(good))
         whole = good.read_bytes()
         for _ in rounds(times, seconds):
             damaged = bytearray(whole)
@@ -175,7 +175,7 @@ def flipped(times: int, seconds: float = math.inf, seed: int = 1) -> Done:
             for left in Path(name).glob("bad.*"):
                 left.unlink()
             bad.write_bytes(damaged)
-            ended[_take_up(bad, events, said, wanted)] += 1
+            ended[_take_up(bad, events, reported, wanted)] += 1
     parts = ", ".join(f"{count} {how}" for how, count in sorted(ended.items()))
     tries = ended.total()
     words = f"{tries} damaged logs of {len(whole) // 1000} kB: {parts}, 0 wrong messages"
@@ -183,7 +183,7 @@ def flipped(times: int, seconds: float = math.inf, seed: int = 1) -> Done:
 
 
 def _take_up(
-    log: Path, events: list[Event], said: dict[int, Message], wanted: list[dict[str, object]]
+    log: Path, events: list[Event], reported: dict[int, Message], wanted: list[dict[str, object]]
 ) -> str:
     """Start on a damaged log; say how that ended."""
     try:
@@ -198,7 +198,7 @@ def _take_up(
         except ShoeReaderError:
             return "stopped before saying anything wrong"
     for message in sent:
-        if said[message.seq] != message:
+        if reported[message.seq] != message:
             raise LimitBrokenError(f"message {message.seq} was published wrong", wrong=1)
     new = [m for step in steps for m in step.messages if m.topic.endswith("coup/result")]
     assert len(new) <= len(wanted)

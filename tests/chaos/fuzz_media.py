@@ -152,18 +152,18 @@ def kinds(folder: Path) -> dict[str, tuple[list[tuple[str, bytes]], Callable[[Pa
 def work(kind: str, start: int, count: int) -> None:
     """Try cases and say each: its number before, what came of it after."""
     # Libraries under test print where they like: what is said here goes by a way of its own.
-    said = os.fdopen(os.dup(1), "w")
+    reported = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         folder = Path(name)
         good, attempt = kinds(folder)[kind]
         for number in range(start, start + count):
-            print(number, end=" ", file=said, flush=True)
+            print(number, end=" ", file=reported, flush=True)
             rng = random.Random(f"{kind} {number}")
             suffix, data = good[number % len(good)]
             path = folder / f"case{suffix}"
             path.write_bytes(mutated(data, rng))
-            print(attempt(path), file=said, flush=True)
+            print(attempt(path), file=reported, flush=True)
 
 
 @dataclass(slots=True)
@@ -207,10 +207,10 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
     assert process.stdout is not None
     rest = ""
     while select.select([process.stdout], [], [], HANG_S)[0]:
-        said = os.read(process.stdout.fileno(), 1 << 16).decode()
-        if not said:
+        printed = os.read(process.stdout.fileno(), 1 << 16).decode()
+        if not printed:
             break
-        *lines, rest = (rest + said).split("\n")
+        *lines, rest = (rest + printed).split("\n")
         yield from lines
     if rest:
         yield rest
@@ -235,10 +235,10 @@ def main() -> None:
 def run_one(kind: str, count: int, seconds: float) -> Done:
     """Fuzz so many of one kind, or until the time is over; LimitBrokenError for a fault."""
     outcome = fuzz(kind, count, seconds=seconds)
-    said = ", ".join(f"{number} {words}" for words, number in outcome.counts.most_common())
+    reported = ", ".join(f"{number} {words}" for words, number in outcome.counts.most_common())
     if outcome.faults:
         raise LimitBrokenError("\n".join(outcome.faults[:20]), wrong=len(outcome.faults))
-    return Done(outcome.counts.total(), said)
+    return Done(outcome.counts.total(), reported)
 
 
 def run(counts: dict[str, int], start: int = 0) -> str:
@@ -248,8 +248,8 @@ def run(counts: dict[str, int], start: int = 0) -> str:
         began = time.monotonic()
         outcome = fuzz(kind, count, start)
         seconds = time.monotonic() - began
-        said = ", ".join(f"{number} {words}" for words, number in outcome.counts.most_common())
-        lines.append(f"{kind}: {said}; {len(outcome.faults)} faults; {seconds:.0f} s")
+        reported = ", ".join(f"{number} {words}" for words, number in outcome.counts.most_common())
+        lines.append(f"{kind}: {reported}; {len(outcome.faults)} faults; {seconds:.0f} s")
         faults += outcome.faults
     assert not faults, "\n".join([*lines, *itertools.islice(faults, 20)])
     return "\n".join(lines)

@@ -118,13 +118,13 @@ def topics_of(store: Path, query: str) -> Counter[tuple[str, str]]:
 def lost(log: Path, archive: Path) -> int:
     """Print how many results and alerts came; return how many of the log's the archive lacks."""
     kinds = "(topic LIKE '%coup/result' OR topic LIKE '%alert/%')"
-    said = topics_of(log, f"SELECT payload FROM message WHERE retain AND {kinds}")
+    published = topics_of(log, f"SELECT payload FROM message WHERE retain AND {kinds}")
     ends_s = time.monotonic() + LATE_S
-    while missing := said - topics_of(archive, f"SELECT payload FROM message WHERE {kinds}"):
+    while missing := published - topics_of(archive, f"SELECT payload FROM message WHERE {kinds}"):
         if time.monotonic() > ends_s:
             break
         time.sleep(1)
-    print(f"{said.total()} results and alerts published, {missing.total()} lost")
+    print(f"{published.total()} results and alerts published, {missing.total()} lost")
     return missing.total()
 
 

@@ -144,12 +144,12 @@ def refused(coups: int) -> str:
         table.broker.start()
         table.feed(0.6)
         wait_for(lambda: "refused us" in table.journal.link.complaint, 60)
-        said = table.journal.link.complaint.split(":")[2].split(";")[0].strip()
+        reported = table.journal.link.complaint.split(":")[2].split(";")[0].strip()
         table.broker.stop()
         table.broker.configure(*OPEN)
         table.broker.start()
         rate = table.settle()
-    return f"said '{said}', caught up at {rate:.0f} a second"
+    return f"said '{reported}', caught up at {rate:.0f} a second"
 
 
 def _proxied(proxies: list[Proxy], port: int) -> Proxy:

@@ -47,9 +47,9 @@ def work(folder: Path) -> None:
     pictures = EvidenceStore(folder_of(log))
     with Journal(config, Destinations(log)) as journal, (folder / "disk" / TAKEN).open("wb") as out:
         for number, event in enumerate(clean().events):
-            kept = EvidenceKept(event.at, f"s1-1-c{number}", Medium.STILL, "s1", 1, "", 0, number)
+            stored = EvidenceKept(event.at, f"s1-1-c{number}", Medium.STILL, "s1", 1, "", 0, number)
             picture = f"picture {number}".encode() * 400
-            pieces = [pictures.keep(kept, picture)] if number % EVERY == 0 else []
+            pieces = [pictures.keep(stored, picture)] if number % EVERY == 0 else []
             journal.take([*pieces, event])
             out.write(f"{journal._store.head[0]}\n".encode())
             out.flush()

@@ -86,22 +86,22 @@ def read(film: Path, apart: tuple[float, float], seed: int) -> Counter[str]:
     return judged(truth, [newest[number] for number in sorted(newest)])
 
 
-def judged(truth: Sequence[dict[str, Any]], said: Sequence[dict[str, Any]]) -> Counter[str]:
+def judged(truth: Sequence[dict[str, Any]], reported: Sequence[dict[str, Any]]) -> Counter[str]:
     """Return how coups were said to end; one is wrong if no coup since the last right one did.
 
     Where two coups were taken for one, those after them have other numbers.
     """
-    told, left = Counter(absent=max(0, len(truth) - len(said))), list(truth)
-    for each in said:
+    counts, left = Counter(absent=max(0, len(truth) - len(reported))), list(truth)
+    for each in reported:
         fits = [index for index, coup in enumerate(left) if as_dealt(coup, each) == "right"]
         if each["winner"] is None:
-            told["held"] += 1
+            counts["held"] += 1
         elif fits:
-            told["right"] += 1
+            counts["right"] += 1
             del left[: fits[0] + 1]
         else:
-            told["wrong"] += 1
-    return told
+            counts["wrong"] += 1
+    return counts
 
 
 def main() -> int:
@@ -119,13 +119,13 @@ def main() -> int:
     wrong = 0
     print("looks apart s  right  held  wrong  absent", flush=True)
     for low, high in arguments.apart or APART_S:
-        told: Counter[str] = Counter()
+        outcomes: Counter[str] = Counter()
         for film in films:
-            told += read(film, (low, high), arguments.seed)
-        counts = [told[word] for word in ("right", "held", "wrong", "absent")]
+            outcomes += read(film, (low, high), arguments.seed)
+        counts = [outcomes[word] for word in ("right", "held", "wrong", "absent")]
         print(f"{low:5.2f} to {high:4.2f}  {counts[0]:5}  {counts[1]:4}  {counts[2]:5}  ", end="")
         print(f"{counts[3]:6}", flush=True)
-        wrong += told["wrong"]
+        wrong += outcomes["wrong"]
     return 1 if wrong else 0
 
 

@@ -84,10 +84,10 @@ def soak(coups: int, port: int, log: Path) -> Iterator[Part]:
             yield Part(dealt, resident_mb(), descriptors, middle.p50_ms, middle.p99_ms, size)
 
 
-def read_on(coups: int, port: int, log: str, told: Connection) -> None:
+def read_on(coups: int, port: int, log: str, link: Connection) -> None:
     """Be the reader: play on, and tell the figures after each part."""
     for part in soak(coups, port, Path(log)):
-        told.send(part)
+        link.send(part)
 
 
 def soaked(coups: int, port: int, log: Path) -> list[Part]:

@@ -220,19 +220,20 @@ def row(table: str, listener: Listener, film: Path, weight: tuple[float, float])
     p50, p99 = np.percentile(delays, (50, 99)) if delays else (0.0, 0.0)
     age = last["age_ms"]
     truth = json.loads((film / "truth.json").read_text("utf-8"))["coups"]
-    said = [p for _, topic, p in of_it if topic.endswith("coup/result")]
-    newest = {(p["shoe"], p["coup"]): p for p in said}
-    told = [as_dealt(truth[(coup - 1) % SHOE_COUPS], p) for (_, coup), p in newest.items()]
+    reported = [p for _, topic, p in of_it if topic.endswith("coup/result")]
+    newest = {(p["shoe"], p["coup"]): p for p in reported}
+    outcomes = [as_dealt(truth[(coup - 1) % SHOE_COUPS], p) for (_, coup), p in newest.items()]
     overload = {p["overload"] for p in health} - {None}
     line = (
         f"{table:5}  {age.get('p50', 0):7.0f}  {age.get('p99', 0):6.0f}  {p50:17.0f}  {p99:6.0f}  "
         f"{rates[0]:8.1f}  {rates[1]:7.1f}  {rates[2]:9.1f}  {rates[3]:9.1f}  "
         f"{weight[0]:9.0f}  {weight[1]:4.2f}  "
-        f"{told.count('right')}, {told.count('held')}, {told.count('wrong')}, {len(told)}"
+        f"{outcomes.count('right')}, {outcomes.count('held')}, {outcomes.count('wrong')}, "
+        f"{len(outcomes)}"
     )
     amiss = [
         f"coup {coup} of '{shoe}': {_words(p)}; dealt {_words(truth[(coup - 1) % SHOE_COUPS])}"
-        for ((shoe, coup), p), outcome in zip(newest.items(), told, strict=True)
+        for ((shoe, coup), p), outcome in zip(newest.items(), outcomes, strict=True)
         if outcome != "right"
     ]
     return "\n       ".join([line, *sorted(overload)[:1], *amiss])
@@ -246,12 +247,12 @@ def _words(coup: dict[str, Any]) -> str:
     return f"{' / '.join(' '.join(map(str, each)) for each in cards)}, {ends}"
 
 
-def as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:
+def as_dealt(coup: dict[str, Any], reported: dict[str, Any]) -> str:
     """Return whether a coup was said as it was dealt: right, held or wrong."""
-    if said["winner"] is None:
+    if reported["winner"] is None:
         return "held"
-    hands = [said["punto"]["cards"], said["banco"]["cards"]]
-    right = [said["winner"], *hands] == [coup["winner"], coup["punto"], coup["banco"]]
+    hands = [reported["punto"]["cards"], reported["banco"]["cards"]]
+    right = [reported["winner"], *hands] == [coup["winner"], coup["punto"], coup["banco"]]
     return "right" if right else "wrong"
 
 

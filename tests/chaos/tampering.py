@@ -34,8 +34,8 @@ Deed = Callable[[Signed, random.Random], tuple[str, bool]]
 def one_record(log: Signed, draw: random.Random) -> tuple[str, bool]:
     """Change one record and nothing else: found at that record."""
     changed, first_bad = tampered(log.records, draw)
-    said = is_found(changed, without_anchors_elsewhere(log.trust))
-    return f"record {first_bad}", f"record {first_bad}" in said
+    reported = is_found(changed, without_anchors_elsewhere(log.trust))
+    return f"record {first_bad}", f"record {first_bad}" in reported
 
 
 def chain_anew(log: Signed, draw: random.Random) -> tuple[str, bool]:

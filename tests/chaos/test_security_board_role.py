@@ -81,8 +81,8 @@ class Client:
     def say_all(self, topics: tuple[str, ...], *, retain: bool = False) -> None:
         """Publish on topics of the table, and wait until the broker has it all."""
         for topic in topics:
-            said = self.paho.publish(TABLE + topic, b'"x"', 1, retain)
-        said.wait_for_publish(20)
+            reported = self.paho.publish(TABLE + topic, b'"x"', 1, retain)
+        reported.wait_for_publish(20)
 
     def payloads(self) -> list[bytes]:
         """Return what was heard."""
@@ -143,7 +143,9 @@ def tries_to_hear(house: House) -> Iterator[Try]:
                 board.subscribe(END)
                 speaker.publish(END, LAST)
                 wait_for(lambda board=board: LAST in board.payloads(), 20)  # type: ignore[misc]
-            heard = {topic.removeprefix(TABLE) for topic, told in board.heard if told == b'"x"'}
+            heard = {
+                topic.removeprefix(TABLE) for topic, reported in board.heard if reported == b'"x"'
+            }
             if filter_ != END:
                 heard -= {END.removeprefix(TABLE)}
             answer = f"heard {', '.join(sorted(heard)) or 'nothing'}"

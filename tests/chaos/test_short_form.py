@@ -90,9 +90,9 @@ def test_interrupt_prints_the_table_so_far() -> None:
 def test_what_differs_is_counted(heard: list[int], counts: tuple[int, int, int]) -> None:
     """A result that is lost, doubled, changed or moved is each counted as that."""
     wanted = [{"coup": number} for number in (1, 2, 3)]
-    with pytest.raises(LimitBrokenError) as told:
+    with pytest.raises(LimitBrokenError) as broken:
         demand_same([{"coup": number} for number in heard], wanted, "results")
-    assert tuple(told.value.counts[name] for name in ("lost", "doubled", "wrong")) == counts
+    assert tuple(broken.value.counts[name] for name in ("lost", "doubled", "wrong")) == counts
 
 
 def test_scale_leaves_the_least() -> None:

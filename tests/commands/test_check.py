@@ -51,9 +51,9 @@ class Reader:
 def test_health_of_a_running_reader_is_reported_in_words(tmp_path: Path) -> None:
     """How often it looks, and whether it is blind."""
     with serve_figures(Reader(0), "127.0.0.1", 0, {}) as port:
-        told = " ".join(_health(config_of(tmp_path, metrics={"port": port})))
-    assert "frames a second" in told
-    assert "blind now" in told
+        reported = " ".join(_health(config_of(tmp_path, metrics={"port": port})))
+    assert "frames a second" in reported
+    assert "blind now" in reported
 
 
 def test_health_of_a_reader_that_hangs_is_a_fault(tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ def test_orders_tells_who_may_give_them(tmp_path: Path) -> None:
     path = tmp_path / "users.json"
     desk = User(roles=("dealer",), key="0" * 64, may_act_for=True)
     save_users(path, Users(users={"Cy": User(roles=("dealer",)), "desk": desk}))
-    told = next(_orders(config_of(tmp_path, orders={"users": str(path)})))
-    assert "2 users, 1 of them desks" in told
+    reported = next(_orders(config_of(tmp_path, orders={"users": str(path)})))
+    assert "2 users, 1 of them desks" in reported
 
 
 def test_clock_is_reported(tmp_path: Path) -> None:
@@ -88,21 +88,21 @@ def test_clock_is_reported(tmp_path: Path) -> None:
 
 def test_log_that_nobody_signs_is_reported(tmp_path: Path) -> None:
     """Signing is off until somebody makes a key: the check says what that means, and the cure."""
-    told = " ".join(_log(config_of(tmp_path, log={"path": str(tmp_path / "t.sqlite")})))
-    assert "NOT SIGNED" in told
-    assert "shoe-reader log keys make" in told
+    reported = " ".join(_log(config_of(tmp_path, log={"path": str(tmp_path / "t.sqlite")})))
+    assert "NOT SIGNED" in reported
+    assert "shoe-reader log keys make" in reported
     make_keys(tmp_path / "key")
     signed: dict[str, object] = {
         "path": str(tmp_path / "t.sqlite"),
         "signing_key": str(tmp_path / "key"),
     }
-    told = " ".join(_log(config_of(tmp_path, log=signed)))
-    assert "ANCHORS ON THE LOG'S DISK" in told
-    assert "NOT SIGNED" not in told
+    reported = " ".join(_log(config_of(tmp_path, log=signed)))
+    assert "ANCHORS ON THE LOG'S DISK" in reported
+    assert "NOT SIGNED" not in reported
     shared = Path("/dev/shm/anchors.jsonl")
     if shared.parent.is_dir() and shared.parent.stat().st_dev != tmp_path.stat().st_dev:
-        told = " ".join(_log(config_of(tmp_path, log={**signed, "anchors": str(shared)})))
-        assert "ANCHORS" not in told
+        reported = " ".join(_log(config_of(tmp_path, log={**signed, "anchors": str(shared)})))
+        assert "ANCHORS" not in reported
 
 
 def test_models_say_how_fast_this_machine_is(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_explain_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ([], "no cards given: write them as dealt"),
         ([" "], "no cards given"),
@@ -52,7 +52,9 @@ def test_explain_table(capsys: pytest.CaptureFixture[str]) -> None:
         (["9s", "--profile", "nosuch"], "there is no profile 'nosuch'"),
     ],
 )
-def test_explain_refuses(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_refuses(
+    words: list[str], reported: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Bad usage ends with exit code 2 and a cure."""
     assert main(["explain", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err

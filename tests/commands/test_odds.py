@@ -45,7 +45,7 @@ def test_table_of_published_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["nosuch"], "there is no profile 'nosuch': choose one of"),
         (["--markdown"], "odds: no profile is named; shoe-reader odds lists them"),
@@ -55,10 +55,10 @@ def test_table_of_published_figures() -> None:
         (["commission", "--decks", "1", "--gone", "As As"], "--gone: 2 copies of As have gone"),
     ],
 )
-def test_odds_refuses(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_odds_refuses(words: list[str], reported: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Bad usage ends with exit code 2 and a cure."""
     assert main(["odds", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_odds_page_shows_what_the_commands_print(capsys: pytest.CaptureFixture[str]) -> None:

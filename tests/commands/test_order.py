@@ -109,7 +109,7 @@ def test_order_is_obeyed_answered_and_kept_as_it_was_signed(
 
 
 @pytest.mark.parametrize(
-    ("who", "words", "told"),
+    ("who", "words", "reported"),
     [
         ("Bo", ["void_coup", "coup=1", "--role", "dealer"], "this is for inspector"),
         ("Bo", ["void_coup", "coup=1", "--role", "inspector"], "Bo may not speak as inspector"),
@@ -120,14 +120,14 @@ def test_order_is_obeyed_answered_and_kept_as_it_was_signed(
 )
 def test_order_of_who_may_not_is_answered_with_the_reason(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    who: str, words: list[str], told: str,
+    who: str, words: list[str], reported: str,
 ) -> None:  # fmt: skip
     """A refusal says why, and changes nothing."""
     with reading(load(table), tmp_path / "t.sqlite") as journal:
         before = journal.table.done
         assert give(table, who, *words) == 3
         assert journal.table.done == before
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_order_recorded_by_another_client_is_not_taken_again(
@@ -182,18 +182,18 @@ def test_reader_without_users_file_answers_how_to_make_one(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["void_coup", "coup"], "write FIELD=VALUE"),
         (["void_coup", "Coup=3"], "a field's name"),
     ],
 )
 def test_order_that_is_none_is_reported_before_it_is_sent(
-    table: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+    table: Path, capsys: pytest.CaptureFixture[str], words: list[str], reported: str
 ) -> None:
     """A slip of the pen is told at once."""
     assert give(table, "Ann", *words, "--role", "inspector") == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_what_cannot_be_undone_needs_a_second_signature(

@@ -85,7 +85,7 @@ def test_table_file_of_another_camera_is_not_changed(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["check", "new.toml"], "no such file; shoe-reader setup new.toml makes one"),
         (["run", "kitchen.toml"], "view: missing; the set-up page adds it: shoe-reader setup"),
@@ -102,14 +102,14 @@ def test_each_refusal_names_the_next_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
-    told: str,
+    reported: str,
 ) -> None:
     """A new user who types the wrong thing reads what to type instead; nothing is read or made."""
     set_up(monkeypatch, "kitchen.toml", "--source", "camera")
     capsys.readouterr()
     assert main(words) in {2, 3}
-    said = capsys.readouterr()
-    assert told in said.out + said.err
+    printed = capsys.readouterr()
+    assert reported in printed.out + printed.err
     assert not Path("new.toml").exists()
 
 
@@ -137,9 +137,9 @@ def test_taken_port_of_the_board_is_avoided(
             file.write(f"\n[board]\nport = {port}\n")
         capsys.readouterr()
         assert main(["setup", "kitchen.toml"]) == 0
-    said = capsys.readouterr().out
-    assert "set-up page: http" in said
-    assert f":{port}/" not in said
+    printed = capsys.readouterr().out
+    assert "set-up page: http" in printed
+    assert f":{port}/" not in printed
 
 
 def test_source_that_was_typed_absolute_stays_so(

@@ -61,12 +61,12 @@ class Times:
     ) -> float:
         """Return the seconds by which the latest message of that time was late at somebody."""
         with self.mutex:
-            said, had = dict(self.said), dict(self.had[who])
+            reported, had = dict(self.said), dict(self.had[who])
         newest: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
         for (table, topic, seq), at_s in had.items():
             newest[table, topic].append((seq, at_s))
         late = [0.0]
-        for (table, topic, seq), at_s in said.items():
+        for (table, topic, seq), at_s in reported.items():
             if since_s <= at_s < until_s and (not topics or topic in topics):
                 got = [when for number, when in newest[table, topic] if number >= seq]
                 late.append(min(got, default=time.monotonic()) - at_s)

@@ -119,7 +119,7 @@ def test_example_of_a_floor_makes_files_that_only_their_owner_reads(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ({"site": "a.b"}, "no dots"),
         ({"nodes": {"a": {"host": "x"}, "b": {"host": "y"}}}, "three"),
@@ -129,12 +129,12 @@ def test_example_of_a_floor_makes_files_that_only_their_owner_reads(tmp_path: Pa
     ],
 )
 def test_floor_that_makes_no_sense_is_reported(
-    change: dict[str, Any], told: str, tmp_path: Path
+    change: dict[str, Any], reported: str, tmp_path: Path
 ) -> None:
     """No file is written of a cluster that would not work."""
     nodes = {name: {"host": name} for name in "abc"}
     floor = {"site": "house", "nodes": nodes, "users": {}, **change}
-    with pytest.raises(MAKE["FloorError"], match=told):
+    with pytest.raises(MAKE["FloorError"], match=reported):
         MAKE["write"](floor, tmp_path)
     assert not list(tmp_path.glob("*.conf"))
 

@@ -48,8 +48,8 @@ def whole(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def results(path: Path) -> list[tuple[list[str], list[str], str]]:
     """Return cards and winner of each result in a log."""
     found = [json.loads(line) for line in message_lines(path)]
-    told = [each["payload"] for each in found if each["topic"].endswith("/coup/result")]
-    return [(one["punto"]["cards"], one["banco"]["cards"], one["winner"]) for one in told]
+    reported = [each["payload"] for each in found if each["topic"].endswith("/coup/result")]
+    return [(one["punto"]["cards"], one["banco"]["cards"], one["winner"]) for one in reported]
 
 
 @pytest.mark.slow
@@ -122,8 +122,8 @@ def test_recording_knows_its_table_and_its_time(tmp_path: Path) -> None:
     for path in films:
         path.touch()
         path.with_suffix(".toml").write_text(EXAMPLE.read_text("utf-8"), "utf-8")
-    told = {"topic": "casino/h/table/1/shoe", "payload": {"at": "2026-11-22T21:00:00.000Z"}}
-    films[1].with_suffix(".jsonl").write_text(json.dumps(told) + "\n", "utf-8")
+    reported = {"topic": "casino/h/table/1/shoe", "payload": {"at": "2026-11-22T21:00:00.000Z"}}
+    films[1].with_suffix(".jsonl").write_text(json.dumps(reported) + "\n", "utf-8")
     first, second = recordings(films, None, None)
     assert (first.start_ms, first.evening) == (1_795_378_500_000, None)
     assert second.start_ms == 1_795_381_200_000

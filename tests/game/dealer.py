@@ -48,11 +48,11 @@ class Dealer:
         """Step the table by one event and return what was said."""
         if isinstance(event, ShoeStarted | NewShoe):
             self.sight.begin_shoe()
-        self.table, said = step(self.table, event)
-        assert all(one.at == event.at for one in said)
+        self.table, outputs = step(self.table, event)
+        assert all(one.at == event.at for one in outputs)
         self.events.append(event)
-        self.said += said
-        return said
+        self.said += outputs
+        return outputs
 
     def see(self, seen: tuple[CoupSeen, ...]) -> None:
         """Step the table by what sight says."""

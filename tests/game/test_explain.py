@@ -38,8 +38,8 @@ def said(text: str, rules: Rules = RULES) -> Explanation:
 
 def test_explain_a_whole_coup() -> None:
     """The example: every card has its place, every decision its clause, and the coup its end."""
-    told = said("9s 7d 4h Kc 2d")
-    assert told.lines == (
+    explained = said("9s 7d 4h Kc 2d")
+    assert explained.lines == (
         " 1  9s  to Punto 1: Punto has 9",
         " 2  7d  to Banco 1: Banco has 7",
         " 3  4h  to Punto 2: Punto has 3",
@@ -52,33 +52,33 @@ def test_explain_a_whole_coup() -> None:
         ),
         "Complete: Banco wins, 7 to 5.",
     )
-    assert told.wrong == 0
-    assert told.outcome is not None
-    assert told.outcome.winner is Winner.BANCO
+    assert explained.wrong == 0
+    assert explained.outcome is not None
+    assert explained.outcome.winner is Winner.BANCO
 
 
 def test_explain_banco_drawing_to_its_row() -> None:
     """Banco's third card is explained by its row and Punto's third card."""
-    told = said("2s 3d 2h Kc 9d 2c")
-    assert told.lines[6] == (
+    explained = said("2s 3d 2h Kc 9d 2c")
+    assert explained.lines[6] == (
         "    Banco has 3, giving 9, and draws; clause: Banco having 3 draws when giving "
         "0-1-2-3-4-5-6-7-9, stands when giving 8."
     )
-    assert told.lines[8].startswith("    No more cards; clause: the minimum number of cards")
-    assert told.lines[-1] == "Complete: Banco wins, 5 to 3."
+    assert explained.lines[8].startswith("    No more cards; clause: the minimum number of cards")
+    assert explained.lines[-1] == "Complete: Banco wins, 5 to 3."
 
 
 def test_explain_punto_standing() -> None:
     """When Punto stands both decisions are told, each with its clause."""
-    told = said("6s 4d As Kc 8c")
-    assert told.lines[4:6] == (
+    explained = said("6s 4d As Kc 8c")
+    assert explained.lines[4:6] == (
         "    Punto has 7 and stands; clause: Punto having 0-1-2-3-4-5 draws, having 6-7 stands.",
         (
             "    Banco has 4 and draws; clause: Punto having stood, Banco draws on 0-1-2-3-4-5, "
             "stands on 6-7."
         ),
     )
-    assert told.lines[-1] == "Complete: Punto wins, 7 to 2."
+    assert explained.lines[-1] == "Complete: Punto wins, 7 to 2."
     both = said("6s 7d Kh Kc")
     assert both.lines[5].startswith("    Banco has 7 and stands; clause: Punto having stood")
     assert both.lines[-1] == "Complete: Banco wins, 7 to 6."
@@ -96,9 +96,11 @@ def test_explain_punto_standing() -> None:
 )
 def test_explain_naturals(cards: str, holder: str, end: str) -> None:
     """A natural ends the coup, and is told where it lies."""
-    told = said(cards)
-    assert told.lines[4].startswith(f"    A natural in {holder}; clause: if either hand has an 8")
-    assert told.lines[5:] == (end,)
+    explained = said(cards)
+    assert explained.lines[4].startswith(
+        f"    A natural in {holder}; clause: if either hand has an 8"
+    )
+    assert explained.lines[5:] == (end,)
 
 
 @pytest.mark.parametrize(
@@ -117,17 +119,17 @@ def test_explain_naturals(cards: str, holder: str, end: str) -> None:
 )
 def test_explain_says_where_it_went_wrong(cards: str, wrong: int, words: str) -> None:
     """An illegal card is named by number and by what was due, after the clause that forbids it."""
-    told = said(cards)
-    assert told.wrong == wrong
-    assert told.outcome is None
-    assert told.lines[-1].endswith(words)
+    explained = said(cards)
+    assert explained.wrong == wrong
+    assert explained.outcome is None
+    assert explained.lines[-1].endswith(words)
 
 
 def test_explain_stops_at_the_first_wrong_card() -> None:
     """Cards after a wrong one are not guessed at, and that is said."""
-    told = said("9s 2d Kh 4c 3c 5d")
-    assert told.wrong == 5
-    assert told.lines[-2:] == (
+    explained = said("9s 2d Kh 4c 3c 5d")
+    assert explained.wrong == 5
+    assert explained.lines[-2:] == (
         " 5  3c  WRONG: no card is due.",
         "The cards after it are not looked at.",
     )
@@ -145,17 +147,17 @@ def test_explain_stops_at_the_first_wrong_card() -> None:
 )
 def test_explain_an_unfinished_coup(cards: str, due: str) -> None:
     """A coup that needs another card says whose."""
-    told = said(cards)
-    assert told.lines[-1] == f"Not complete: the next card is due to {due}."
-    assert (told.wrong, told.outcome) == (0, None)
+    explained = said(cards)
+    assert explained.lines[-1] == f"Not complete: the next card is due to {due}."
+    assert (explained.wrong, explained.outcome) == (0, None)
 
 
 def test_explain_in_another_order_of_dealing() -> None:
     """The profile's order decides where the first four cards go."""
-    told = said("9s 4h 7d Kc 2d", PPBB)
-    assert told.lines[1] == " 2  4h  to Punto 2: Punto has 3"
-    assert told.lines[-1] == "Complete: Banco wins, 7 to 5."
-    assert said("9s 4h 2d / 7d Kc", PPBB).lines == told.lines
+    explained = said("9s 4h 7d Kc 2d", PPBB)
+    assert explained.lines[1] == " 2  4h  to Punto 2: Punto has 3"
+    assert explained.lines[-1] == "Complete: Banco wins, 7 to 5."
+    assert said("9s 4h 2d / 7d Kc", PPBB).lines == explained.lines
 
 
 def test_explain_another_tableau_in_its_own_words() -> None:
@@ -170,16 +172,16 @@ def test_explain_another_tableau_in_its_own_words() -> None:
 @given(st.lists(st.sampled_from(DECK), max_size=7))
 def test_explain_agrees_with_the_state_machine(cards: list[Card]) -> None:
     """Complete, unfinished and wrong are what `next_slot` says, for any cards."""
-    told = explain(dealt_in_order(cards), RULES)
+    explained = explain(dealt_in_order(cards), RULES)
     points: dict[bool, tuple[int, ...]] = {True: (), False: ()}
     for number, card in enumerate(cards, start=1):
         slot = next_slot(points[True], points[False])
         if slot is None:
-            assert told.wrong == number
+            assert explained.wrong == number
             return
         points[slot.is_punto] = (*points[slot.is_punto], card.points)
-    assert told.wrong == 0
-    assert (told.outcome is None) == (next_slot(points[True], points[False]) is not None)
+    assert explained.wrong == 0
+    assert (explained.outcome is None) == (next_slot(points[True], points[False]) is not None)
 
 
 def test_dealt_to_hands_keeps_the_order_of_dealing() -> None:

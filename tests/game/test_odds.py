@@ -277,10 +277,10 @@ PROBABILITIES = {
 def test_probabilities_table_names_everything() -> None:
     """One table has every total, 3G8, pairs, naturals and lengths to ten digits."""
     table = probabilities(EIGHT)
-    told = {row[0]: row[2] for row in table.rows}
-    assert len(told) == len(table.rows) == 24
-    assert told["Banco wins"] == "0.4585974226"
-    assert {what: told[what] for what in PROBABILITIES} == PROBABILITIES
+    reported = {row[0]: row[2] for row in table.rows}
+    assert len(reported) == len(table.rows) == 24
+    assert reported["Banco wins"] == "0.4585974226"
+    assert {what: reported[what] for what in PROBABILITIES} == PROBABILITIES
     assert table.rows[0][1] == str(EIGHT.of(Bet.BANCO))
     assert table.heading[0] == f"of {EIGHT.total} runs of six cards"
 

@@ -169,9 +169,9 @@ def test_ask_the_road_answers_are_complementary(letters: str) -> None:
         left, right = banco[road], punto[road]
         if left and right:
             assert {left, right} == set(Mark)
-        for letter, told in (("B", left), ("P", right)):
+        for letter, reported in (("B", left), ("P", right)):
             after = roads_of(history(letters + letter)).derived[index]
-            assert shown(after) == shown(roads.derived[index]) + ((told,) if told else ())
+            assert shown(after) == shown(roads.derived[index]) + ((reported,) if reported else ())
 
 
 def test_derived_mark_first_marks() -> None:

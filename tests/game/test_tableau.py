@@ -135,11 +135,11 @@ def test_row_that_is_no_partition_is_refused(
     """A misprinted row is refused by name, with the cards and the cure."""
     with pytest.raises(ValueError, match="Banco's row 3") as error:
         row_of("Banco's row 3", draws, stands)
-    told = str(error.value)
-    assert all(word in told for word in words)
-    assert (" and 3 in neither" in told) == (len(words) == 2 and words[1] == "3 in neither")
-    assert ("as both" in told) == any("as both" in word for word in words)
-    assert ("in neither" in told) == any("in neither" in word for word in words)
+    reported = str(error.value)
+    assert all(word in reported for word in words)
+    assert (" and 3 in neither" in reported) == (len(words) == 2 and words[1] == "3 in neither")
+    assert ("as both" in reported) == any("as both" in word for word in words)
+    assert ("in neither" in reported) == any("in neither" in word for word in words)
 
 
 def test_row_that_is_a_partition_is_ten_letters() -> None:

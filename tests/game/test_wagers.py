@@ -142,8 +142,8 @@ def result(winner: Winner | None) -> CoupResult:
 
 def test_outcome_of_a_stated_result() -> None:
     """A result that was told is taken as told; a held one amounts to nothing yet."""
-    told = outcome_of_result(result(Winner.PUNTO))
-    assert told == Outcome(Winner.PUNTO, None, True, True, True, False)
+    reported = outcome_of_result(result(Winner.PUNTO))
+    assert reported == Outcome(Winner.PUNTO, None, True, True, True, False)
     assert outcome_of_result(result(None)) is None
     level = result(Winner.EGALITE)._replace(egalite_points=8, three_giving_eight=True)
     assert outcome_of_result(level) == Outcome(Winner.EGALITE, 8, True, True, True, True)

@@ -79,8 +79,8 @@ def test_defaults_double_where_name_and_value_are_the_same(house: House) -> None
 
 def test_constants_have_a_comment_on_their_line_or_above_their_group(house: House) -> None:
     """A comment explains the group below it; texts are no constants."""
-    said = {constant.name: constant.said for constant in measure.constants(house)}
-    assert said == {
+    reported = {constant.name: constant.said for constant in measure.constants(house)}
+    assert reported == {
         "TICK_MS": False, "HOUR_MS": True, "PORT": False, "TEN": True, "FACES": True, "ONE": True,
     }  # fmt: skip
 

@@ -55,20 +55,20 @@ def test_summary_tells_frames_cards_and_latencies() -> None:
         lambda: SightCounts(looked=30), frames=90, cards_out=5, cards_read=4, cards_unread=1
     )
     metrics.event.append(0.012)
-    told = metrics.summary()
-    assert "90 frames" in told
-    assert "12 ms (p50)" in told
-    assert "5 cards out, 4 read, 1 declined" in told
+    reported = metrics.summary()
+    assert "90 frames" in reported
+    assert "12 ms (p50)" in reported
+    assert "5 cards out, 4 read, 1 declined" in reported
 
 
 def test_health_tells_frames_in_looked_at_and_gated() -> None:
     """The rates are those of the last seconds and add up; what was declined is a share."""
     metrics = Metrics(lambda: SightCounts(looked=30), frames=90, cards_read=3, cards_unread=1)
-    told = metrics.health()
-    rates = [float(str(told[name])) for name in ("fps_in", "fps_looked", "fps_gated")]
+    reported = metrics.health()
+    rates = [float(str(reported[name])) for name in ("fps_in", "fps_looked", "fps_gated")]
     assert rates[0] == pytest.approx(rates[1] + rates[2], rel=0.01)
     assert rates[1] > 0
-    assert told["abstained"] == 0.25
+    assert reported["abstained"] == 0.25
     metrics._marks.append((metrics._marks[-1][0] - 10, 80, 29, 0, 0))
     metrics._marks.popleft()
     assert float(str(metrics.health()["fps_in"])) == pytest.approx(1.0, abs=0.2)
@@ -78,11 +78,15 @@ def test_health_rates_hold_while_sight_is_ahead_of_the_log() -> None:
     """No rate is negative, which a desk would refuse; what a live source skipped is said."""
     metrics = Metrics(lambda: SightCounts(looked=5), frames=1, skipped=3, damaged=2)
     metrics.age.append(0.05)
-    told = metrics.health()
-    assert told["fps_gated"] == 0
-    assert float(str(told["fps_damaged"])) == pytest.approx(2 * float(str(told["fps_in"])), rel=0.1)
-    assert float(str(told["fps_skipped"])) == pytest.approx(3 * float(str(told["fps_in"])), rel=0.1)
-    assert told["age_ms"] == {"p50": 50.0, "p99": 50.0}
+    reported = metrics.health()
+    assert reported["fps_gated"] == 0
+    assert float(str(reported["fps_damaged"])) == pytest.approx(
+        2 * float(str(reported["fps_in"])), rel=0.1
+    )
+    assert float(str(reported["fps_skipped"])) == pytest.approx(
+        3 * float(str(reported["fps_in"])), rel=0.1
+    )
+    assert reported["age_ms"] == {"p50": 50.0, "p99": 50.0}
 
 
 def test_time_sync_is_what_the_kernel_says() -> None:

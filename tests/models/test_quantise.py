@@ -43,8 +43,8 @@ def test_means_are_the_same_without_softmax(tmp_path: Path) -> None:
     model = with_sums(onnx.load(str(whole)))
     onnx.save(model, str(quick))
     picture = np.random.default_rng(1).random((1, 3, 96, 128), np.float32)
-    told, same = (onnx_runner(path, threads=1)[1](picture) for path in (whole, quick))
-    assert np.abs(told - same).max() < 1e-3
+    answer, same = (onnx_runner(path, threads=1)[1](picture) for path in (whole, quick))
+    assert np.abs(answer - same).max() < 1e-3
     assert [node.op_type for node in model.graph.node].count("Softmax") == 1  # of its attention
 
 

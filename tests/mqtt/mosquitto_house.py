@@ -76,8 +76,8 @@ class House:
         client.connect("localhost", self.port)
         client.loop_start()
         for topic in topics:
-            said = client.publish(TABLE + topic, f'"{name}"', qos=1)
-        said.wait_for_publish(20)
+            reported = client.publish(TABLE + topic, f'"{name}"', qos=1)
+        reported.wait_for_publish(20)
         client.disconnect()
         client.loop_stop()
 

@@ -93,9 +93,9 @@ class Listener:
                 self.subscribed.set()
             if not line.startswith('{"topic"'):
                 continue
-            said = json.loads(line.replace('"payload":}', '"payload":null}'))
-            payload = "" if said["payload"] is None else json.dumps(said["payload"])
-            self.heard.append((said["topic"], bool(said["retain"]), payload))
+            reported = json.loads(line.replace('"payload":}', '"payload":null}'))
+            payload = "" if reported["payload"] is None else json.dumps(reported["payload"])
+            self.heard.append((reported["topic"], bool(reported["retain"]), payload))
 
     def payloads(self, topic_end: str) -> list[Any]:
         """Return the payloads heard on topics that end so; None for an empty one."""

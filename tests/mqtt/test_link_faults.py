@@ -109,7 +109,7 @@ def test_picture_above_the_configured_limit_is_never_sent(store: Store, tmp_path
             assert publisher.set_aside() == [("evidence/large", LARGE)]
             wait_for(lambda: listener.payloads("/evidence"))  # the last of the two
             assert listener.payloads("evidence/large") == [None]
-            assert [said["size"] for said in listener.payloads("/evidence")] == [LARGE]
+            assert [reported["size"] for reported in listener.payloads("/evidence")] == [LARGE]
 
 
 @pytest.mark.mosquitto

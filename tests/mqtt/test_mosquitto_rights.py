@@ -123,7 +123,7 @@ def test_every_order_may_be_given_by_somebody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["a/b", "board:x"], "cannot stand in a topic"),
         (["house", "king:x"], "no role 'king'"),
@@ -131,8 +131,8 @@ def test_every_order_may_be_given_by_somebody() -> None:
         (["house", "reader:x"], "name the table"),
     ],
 )
-def test_rights_that_make_no_sense_are_reported(words: list[str], told: str) -> None:
+def test_rights_that_make_no_sense_are_reported(words: list[str], reported: str) -> None:
     """A slip in the list of users gives no access list at all."""
     command = ["sh", str(Path(DEPLOY) / "make-acl.sh"), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, reported in done.stderr) == (2, True), done.stderr

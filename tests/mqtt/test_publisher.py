@@ -379,9 +379,9 @@ def test_link_survives_a_failing_store_and_says_so(broker: EmbeddedBroker) -> No
 )
 def test_other_failures_to_connect_are_explained(error: OSError | ValueError, words: str) -> None:
     """The address is named with what the system says."""
-    told = explain_error(error, endpoint_at(host="10.9.8.7"))
-    assert "10.9.8.7:1883" in told
-    assert words in told
+    reported = explain_error(error, endpoint_at(host="10.9.8.7"))
+    assert "10.9.8.7:1883" in reported
+    assert words in reported
 
 
 @mosquitto

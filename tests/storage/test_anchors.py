@@ -213,9 +213,9 @@ def test_audit_says_how_far_the_log_is_signed(
     log, key = str(folder / "t.sqlite"), str(folder / "key.pub")
     words = ["audit", log, "--public-key", key, "--anchors", str(folder / "anchors.jsonl")]
     assert main(words) == 0
-    told = capsys.readouterr().out
-    assert "signed up to record" in told
-    assert "NOT YET" not in told
+    printed = capsys.readouterr().out
+    assert "signed up to record" in printed
+    assert "NOT YET" not in printed
     assert main(["audit", log]) == NOT_PROVEN
     assert "were NOT verified" in capsys.readouterr().out
     records = list(read_log(folder / "t.sqlite"))

@@ -228,17 +228,17 @@ def test_row_that_is_changed_while_it_waits_is_not_published(folder: Path, is_se
 def test_what_is_given_out_again_is_what_records_prove(folder: Path) -> None:
     """A row that a broker had long acknowledged, changed with its sum: nobody gets it again."""
     log = folder / "t.sqlite"
-    said = list(walked_messages(log))
+    reported = list(walked_messages(log))
     with opened(folder) as journal:
-        assert journal.link.proven(range(1, len(said) + 1)) == said
-        assert journal.link.proven(range(5, 8)) == said[4:7]
-    for number in (1, len(said) // 4, len(said) // 2):
+        assert journal.link.proven(range(1, len(reported) + 1)) == reported
+        assert journal.link.proven(range(5, 8)) == reported[4:7]
+    for number in (1, len(reported) // 4, len(reported) // 2):
         whole = log.read_bytes()
-        true = said[number - 1]
+        true = reported[number - 1]
         put(log, true._replace(payload=true.payload.replace(b'"', b"' ", 1) + b" "))
         with opened(folder) as journal:
             asked = {"first": max(1, number - 1), "last": number + 1}
-            reply = journal.link._replays.ask(asked, "", len(said), NOON)
+            reply = journal.link._replays.ask(asked, "", len(reported), NOON)
             assert not reply.accepted
             assert journal.link._replays.next() is None
         log.write_bytes(whole)
@@ -246,8 +246,8 @@ def test_what_is_given_out_again_is_what_records_prove(folder: Path) -> None:
 
 def test_number_that_no_record_proves_is_not_gone_on_from(folder: Path) -> None:
     """A row with a high number would have made all later messages begin there, and be believed."""
-    said = list(walked_messages(folder / "t.sqlite"))
-    put(folder / "t.sqlite", said[-1]._replace(seq=10**12))
+    reported = list(walked_messages(folder / "t.sqlite"))
+    put(folder / "t.sqlite", reported[-1]._replace(seq=10**12))
     assert audit(folder) == 3
     with opened(folder) as journal, pytest.raises(OutsideError, match="was changed"):
         journal.start(journal.table.clock, "b2", ())
@@ -379,8 +379,8 @@ def test_log_anchors_and_evidence_are_for_the_user_of_the_program_alone(folder: 
     """Whatever the umask: the log, its write-ahead file, its anchors, the folder of evidence."""
     with opened(folder) as journal:
         journal.start(journal.table.clock + 1000, "b2", ())
-        kept = EvidenceKept(NOON, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
-        EvidenceStore(folder_of(folder / "t.sqlite")).keep(kept, b"picture")
+        stored = EvidenceKept(NOON, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
+        EvidenceStore(folder_of(folder / "t.sqlite")).keep(stored, b"picture")
         paths = [path for path in folder.glob("t.*") if path.suffix != ".lock"]
         assert {path.name for path in paths} > {"t.sqlite-wal", "t.anchors.jsonl", "t.evidence"}
         assert [path for path in paths if not is_private(path)] == []

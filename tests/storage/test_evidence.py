@@ -19,32 +19,32 @@ DAY_MS = 86_400_000
 KEPT = EvidenceKept(NOON, "s1-2-a1", Medium.STILL, "s1", 2, "", 0, None, "a1")
 
 
-def standing_for(kept: EvidenceKept) -> Message:
+def standing_for(stored: EvidenceKept) -> Message:
     """Return the message that stands for a picture."""
-    return advance(session_of(header()), kept).messages[0]
+    return advance(session_of(header()), stored).messages[0]
 
 
 def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
     """What is sent on evidence/{id} is the picture; other messages pass."""
     evidence_store = EvidenceStore(tmp_path)
-    kept = evidence_store.keep(KEPT, b"picture")
-    picture = evidence_store.filled(standing_for(kept))
+    stored = evidence_store.keep(KEPT, b"picture")
+    picture = evidence_store.filled(standing_for(stored))
     assert picture.payload == b"picture"
     prefix = picture.topic.removesuffix(evidence_topic(KEPT))
-    asked_for = evidence_store.filled(again(standing_for(kept), prefix))
+    asked_for = evidence_store.filled(again(standing_for(stored), prefix))
     assert asked_for.payload == b"picture", "said again on request, it is the same"
-    said = advance(session_of(header()), kept).messages[1]
-    assert evidence_store.filled(said) == said
+    published = advance(session_of(header()), stored).messages[1]
+    assert evidence_store.filled(published) == published
 
 
 def test_changed_or_lost_picture_is_never_sent(tmp_path: Path) -> None:
     """A picture that is not what its hash says, or is gone, goes out empty."""
     evidence_store = EvidenceStore(tmp_path)
-    kept = evidence_store.keep(KEPT, b"picture")
-    (tmp_path / file_name(kept)).write_bytes(b"another")
-    assert evidence_store.filled(standing_for(kept)).payload == b""
-    (tmp_path / file_name(kept)).unlink()
-    assert evidence_store.filled(standing_for(kept)).payload == b""
+    stored = evidence_store.keep(KEPT, b"picture")
+    (tmp_path / file_name(stored)).write_bytes(b"another")
+    assert evidence_store.filled(standing_for(stored)).payload == b""
+    (tmp_path / file_name(stored)).unlink()
+    assert evidence_store.filled(standing_for(stored)).payload == b""
 
 
 def test_picture_half_written_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

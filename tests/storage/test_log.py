@@ -356,10 +356,10 @@ def test_killed_reader_leaves_no_lock_and_no_half_step(tmp_path: Path) -> None:
         while (tmp_path / "out").read_text().count("\n") < 20:
             time.sleep(0.01)
         reader.send_signal(signal.SIGKILL)
-    said = (tmp_path / "out").read_text().count("\n")
+    reported = (tmp_path / "out").read_text().count("\n")
     with Store(path, HEADER) as store:
         events = events_of(store)
-        assert said <= len(events) <= said + 1
+        assert reported <= len(events) <= reported + 1
         assert [m.seq for m in store.pending(0, 10_000)] == [e.at for e in events]
 
 

@@ -76,9 +76,9 @@ def test_topics_are_those_of_the_page() -> None:
     page = (ROOT / "deploy" / "mqtt.md").read_text("utf-8")
     row = r"^\| `([^`]+)` \| (yes|no|until)[^|]* \| (?:`(\w+)`|an? \w+) \|"
     rows = re.findall(row, page, re.MULTILINE)
-    told = {topic: (kept != "no", schema) for topic, kept, schema in rows}
+    reported = {topic: (kept != "no", schema) for topic, kept, schema in rows}
     sent = {c.topic: (c.retained, c.schema) for c in CHANNELS if c.sent}
-    assert told == sent
+    assert reported == sent
 
 
 @pytest.mark.parametrize("message", EVERY, ids=lambda m: f"{m.seq}-{m.topic.split('/', 4)[4]}")

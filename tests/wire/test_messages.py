@@ -323,9 +323,9 @@ def test_roads_of_a_corrected_shoe_are_those_of_a_new_one() -> None:
 
 def test_closed_alert_is_reported_and_then_cleared() -> None:
     """The desk hears who closed it; who comes later hears nothing of it."""
-    told, cleared = said(AlertChanged(NOON, CLOSED, first=False))
-    assert told["state"] == "closed"
-    assert told["by"] == "Ann"
+    reported, cleared = said(AlertChanged(NOON, CLOSED, first=False))
+    assert reported["state"] == "closed"
+    assert reported["by"] == "Ann"
     assert cleared is None
 
 
@@ -373,9 +373,9 @@ def test_last_will_health_and_answers_take_no_number() -> None:
 def test_message_line_is_one_json_object() -> None:
     """The messages file holds topic, payload, qos and retain; a cleared topic is null."""
     _, messages = published(AlertChanged(NOON, CLOSED, first=False))
-    told, cleared = (json.loads(message_line(message)) for message in messages)
-    assert told.keys() == {"topic", "payload", "qos", "retain"}
-    assert told["payload"]["id"] == "s1-3-OVER_B3"
+    reported, cleared = (json.loads(message_line(message)) for message in messages)
+    assert reported.keys() == {"topic", "payload", "qos", "retain"}
+    assert reported["payload"]["id"] == "s1-3-OVER_B3"
     assert cleared == {
         "topic": PREFIX + "alert/s1-3-OVER_B3", "payload": None, "qos": 1, "retain": True,
     }  # fmt: skip

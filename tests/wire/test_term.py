@@ -13,7 +13,7 @@ def test_history_counts_in_any_order_and_an_overtaken_reader_never() -> None:
     draw = random.Random(1)
     for _ in range(50):
         term = Term()
-        jumbled = sorted(history, key=lambda said: said[1] + draw.uniform(0, 15))
+        jumbled = sorted(history, key=lambda reported: reported[1] + draw.uniform(0, 15))
         assert all(term.admits(number, seq, counted=True) for number, seq in jumbled)
         assert term == Term(2, 20)
         assert not term.admits(1, 19, counted=False), "the last will of the reader that hung"

@@ -85,11 +85,11 @@ def networks(models: ModelSet, image: Image) -> Found:
     """Return what our networks find in a picture; a face votes by how sure its look is."""
     found = models.detector(image, threshold=LOWEST)
     cards = [each for each in found if each.kind in (Kind.FACE, Kind.BACK)]
-    looks = models.classifier(image, [each.quad for each in cards])
+    observations = models.classifier(image, [each.quad for each in cards])
     rows = [
         [*card.quad.min(axis=0), *card.quad.max(axis=0), card.score]
         + ([BACK, 1] if card.kind is Kind.BACK else [look.best.index, look.confidence])
-        for card, look in zip(cards, looks, strict=True)
+        for card, look in zip(cards, observations, strict=True)
     ]
     table = np.asarray(rows, np.float32).reshape(-1, 7)
     return Found(table[:, :4], table[:, 4], table[:, 5], table[:, 6])

@@ -61,9 +61,9 @@ def test_one_exit_serves_one_card() -> None:
 def test_card_that_is_found_where_it_lies_does_not_make_the_next_one_late() -> None:
     """The second is said to be out before 1.5 s have passed since the first one lay."""
     behind = CARD | {"began_ms": 2500, "out_ms": 2600, "placed_ms": 3400}
-    said = [card_message(2100, "found", 1, "PUNTO_1"), card_message(2700, "out", 2)]
+    published = [card_message(2100, "found", 1, "PUNTO_1"), card_message(2700, "out", 2)]
     tally = Exits()
-    compare_exits([CARD, behind], [START, *said], tally)
+    compare_exits([CARD, behind], [START, *published], tally)
     assert (tally.late, tally.in_time) == (1, 1)
 
 

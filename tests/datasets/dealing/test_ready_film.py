@@ -19,9 +19,9 @@ def test_ready_film_is_of_the_shoe_that_the_simulator_deals() -> None:
     parser = argparse.ArgumentParser()
     simulate.add_arguments(parser)
     show = simulate._show(parser.parse_args(ready_film.words(ready_film.FOLDER)))
-    kept = json.loads((ready_film.FOLDER / "truth.json").read_text("utf-8"))
+    stored = json.loads((ready_film.FOLDER / "truth.json").read_text("utf-8"))
     again = "draw it again: python -m datasets.dealing.ready_film"
-    assert kept == json.loads(json.dumps(show.truth())), again
+    assert stored == json.loads(json.dumps(show.truth())), again
     assert (ready_film.FOLDER / "table.toml").read_text("utf-8") == show.table_file(), again
     with av.open(ready_film.FOLDER / simulate.VIDEO) as film:
         assert film.streams.video[0].frames == show.frame_count, again

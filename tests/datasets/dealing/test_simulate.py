@@ -60,23 +60,23 @@ def test_face_up_cards_are_read_before_the_next_and_face_down_ones_after_all_fou
 )
 def test_fault_is_at_the_instant_that_decides_it(slip: Slip, moment: str) -> None:
     """Over-draw: the card is out; wrong hand: it lies; under-draw: the hands are cleared."""
-    told = show(coups=1, plans={1: Plan(slip)}).truth()
-    (fault,) = told["faults"]
-    deciding = [c[moment] for c in told["cards"] if fault["order"] in (None, c["order"])]
+    truth = show(coups=1, plans={1: Plan(slip)}).truth()
+    (fault,) = truth["faults"]
+    deciding = [c[moment] for c in truth["cards"] if fault["order"] in (None, c["order"])]
     assert fault["at_ms"] == min(deciding)
 
 
 def test_film_shows_each_face_where_and_when_the_truth_says() -> None:
     """At `face_ms` the slot, rectified by the calibration, shows the card: its ink, its paper."""
     shown = show(Camera((1280, 720)), coups=1, plans={1: Plan(cards=parse_cards("9s 8d Kh Qc"))})
-    told = shown.truth()
-    plane = Homography.fit(told["calibration"]["image_px"], told["calibration"]["table_mm"])
-    due = {card["face_ms"]: card for card in told["cards"]}
+    truth = shown.truth()
+    plane = Homography.fit(truth["calibration"]["image_px"], truth["calibration"]["table_mm"])
+    due = {card["face_ms"]: card for card in truth["cards"]}
     last = max(due)
     found = 0
     for image, at in shown.frames():
         if at in due:
-            quad = plane.to_px(told["slots_mm"][due[at]["slot"]])
+            quad = plane.to_px(truth["slots_mm"][due[at]["slot"]])
             crop = rectify(image, quad, (79, 104))[20:84, 18:61]
             assert np.percentile(crop, 80) > 150
             assert np.percentile(crop, 2) < 130
@@ -94,9 +94,9 @@ def test_film_is_empty_table_before_the_first_card_and_after_the_clearing() -> N
 
 def test_film_goes_on_until_the_table_can_be_seen_to_be_empty() -> None:
     """A card due and not drawn is told when the hands are cleared, in the last coup too."""
-    told = show(coups=1, pace=1.6).truth()
-    last = max(card["removed_ms"] for card in told["cards"])
-    assert 1000 * told["frames"] / told["fps"] > last + 1500
+    truth = show(coups=1, pace=1.6).truth()
+    last = max(card["removed_ms"] for card in truth["cards"])
+    assert 1000 * truth["frames"] / truth["fps"] > last + 1500
 
 
 def test_card_looks_the_same_lying_and_moving() -> None:
@@ -142,9 +142,9 @@ def test_simulate_writes_a_video_truth_and_table_file_that_fit(tmp_path: Path) -
     words = [str(out), "--coups", "1", "--size", "480x270", "--pace", "4", "--quiet"]
     assert main([*words, "--dealing", "face-down", "--seed", "5"]) == 0
     assert sorted(p.name for p in out.iterdir()) == ["deal.mp4", "table.toml", "truth.json"]
-    told = json.loads((out / "truth.json").read_text())
+    truth = json.loads((out / "truth.json").read_text())
     video = cv2.VideoCapture(str(out / "deal.mp4"))
-    assert int(video.get(cv2.CAP_PROP_FRAME_COUNT)) == told["frames"]
+    assert int(video.get(cv2.CAP_PROP_FRAME_COUNT)) == truth["frames"]
     table = load(out / "table.toml")
     assert table.dealing == "face-down"
     assert Path(table.camera.source) == out / "deal.mp4"
@@ -155,11 +155,11 @@ def test_simulate_writes_a_folder_of_frames(tmp_path: Path) -> None:
     """`--frames` gives numbered pictures, as many as the truth counts."""
     words = ["--coups", "1", "--size", "320x180", "--pace", "4", "--fps", "5", "--quiet"]
     assert main([str(tmp_path), *words, "--frames"]) == 0
-    told = json.loads((tmp_path / "truth.json").read_text())
+    truth = json.loads((tmp_path / "truth.json").read_text())
     pictures = sorted((tmp_path / "frames").iterdir())
-    assert len(pictures) == told["frames"]
-    over = told["coups"][-1]["end_ms"]
-    assert over + 1500 < frame_ms(len(pictures) - 1, told["fps"]) <= over + 2000
+    assert len(pictures) == truth["frames"]
+    over = truth["coups"][-1]["end_ms"]
+    assert over + 1500 < frame_ms(len(pictures) - 1, truth["fps"]) <= over + 2000
 
 
 @pytest.mark.parametrize("lens", [-0.08, 0.0, 0.08])

@@ -159,16 +159,16 @@ def test_truth_keeps_the_order_of_a_card_s_life_in_every_style(number: int) -> N
 @pytest.mark.parametrize("slip", CODES, ids=str)
 def test_mistake_from_sight_has_its_code_and_its_instant(slip: Slip) -> None:
     """The hands are dealt by the tableau; one fault is told, at an instant within the coup."""
-    told = shown(slip=slip, dealing=Dealing.PUNTO_FIRST).truth()
-    (fault,) = told["faults"]
+    truth = shown(slip=slip, dealing=Dealing.PUNTO_FIRST).truth()
+    (fault,) = truth["faults"]
     assert fault["code"] == CODES[slip]
-    assert told["coups"][0]["start_ms"] < fault["at_ms"] < told["coups"][0]["end_ms"]
+    assert truth["coups"][0]["start_ms"] < fault["at_ms"] < truth["coups"][0]["end_ms"]
 
 
-def card_of(told: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def card_of(reported: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """Return the card that the only fault of a truth is about."""
-    (fault,) = told["faults"]
-    return next(card for card in told["cards"] if card["order"] == fault["order"])
+    (fault,) = reported["faults"]
+    return next(card for card in reported["cards"] if card["order"] == fault["order"])
 
 
 def test_returned_card_goes_out_and_back_before_it_is_out_for_good() -> None:
@@ -180,19 +180,19 @@ def test_returned_card_goes_out_and_back_before_it_is_out_for_good() -> None:
 
 def test_two_cards_at_once_are_out_in_order_and_close_together() -> None:
     """The second follows within a fraction of a second and lies long after the first."""
-    told = shown(slip=Slip.TWO_AT_ONCE).truth()
-    card = card_of(told)
-    other = next(c for c in told["cards"] if c["order"] == card["order"] - 1)
+    truth = shown(slip=Slip.TWO_AT_ONCE).truth()
+    card = card_of(truth)
+    other = next(c for c in truth["cards"] if c["order"] == card["order"] - 1)
     assert 0 < card["out_ms"] - other["out_ms"] < 300
     assert card["placed_ms"] > other["placed_ms"] + 300
 
 
 def test_covered_card_is_never_seen() -> None:
     """Its face has no instant in the truth; the faces of the others have."""
-    told = shown(slip=Slip.STAYS_COVERED).truth()
-    card = card_of(told)
+    truth = shown(slip=Slip.STAYS_COVERED).truth()
+    card = card_of(truth)
     assert card["face_ms"] is None
-    assert all(c["face_ms"] for c in told["cards"] if c is not card)
+    assert all(c["face_ms"] for c in truth["cards"] if c is not card)
 
 
 def test_switched_card_shows_another_face_in_the_same_place() -> None:

@@ -21,7 +21,7 @@ def test_sheet_of_crops_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reported"),
     [
         (["stills", "sheet.foo"], "end it in .png"),
         (["stills", "nowhere/sheet.png"], "make it first"),
@@ -30,7 +30,7 @@ def test_sheet_of_crops_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 )
 def test_sheet_says_what_is_wrong_before_it_draws(
     arguments: list[str],
-    said: str,
+    reported: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -39,7 +39,7 @@ def test_sheet_says_what_is_wrong_before_it_draws(
     with pytest.raises(SystemExit) as ended:
         contact_sheet.main()
     assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_decks_says_that_there_is_no_such_deck(

@@ -136,13 +136,15 @@ class PlayedTable:
         winner = (
             Winner.EGALITE if level else Winner.PUNTO if points[0] > points[1] else Winner.BANCO
         )
-        told = [Hand(hand, sum_, len(hand) == 2 and sum_ > 7, hand[0].rank is hand[1].rank)
-                for hand, sum_ in zip(hands, points, strict=True)]  # fmt: skip
+        punto, banco = (
+            Hand(hand, sum_, len(hand) == 2 and sum_ > 7, hand[0].rank is hand[1].rank)
+            for hand, sum_ in zip(hands, points, strict=True)
+        )
         rate = 0.006 if self.name == BAD_TABLE else 0.002
         faults = (self.draw.choice(KINDS),) if self.draw.random() < rate else ()
         for code in faults:
             yield from self.alert(at, shoe, coup, code)
-        result = CoupResult(at, shoe, coup, 0, ResultState.FINAL, "", winner, told[0], told[1],
+        result = CoupResult(at, shoe, coup, 0, ResultState.FINAL, "", winner, punto, banco,
                             points[0] if level else None, False, faults, False, "", "")  # fmt: skip
         yield self.say("coup/result", at, result_payload(result, self.betting))
 

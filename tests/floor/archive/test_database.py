@@ -32,16 +32,16 @@ def test_archive_of_another_version_is_refused(tmp_path: Path, change: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "reported"),
     [
         ("postgresql://a:secret@h/d", "leave the password out of the address"),
         ("mysql://h/d", "an archive is kept in SQLite or PostgreSQL"),
         ("://", "not a valid database URL"),
     ],
 )
-def test_address_that_cannot_be_used_is_refused_with_the_cure(address: str, said: str) -> None:
+def test_address_that_cannot_be_used_is_refused_with_the_cure(address: str, reported: str) -> None:
     """The words name the cure, and never the password."""
-    with pytest.raises(ConfigurationError, match=said) as caught:
+    with pytest.raises(ConfigurationError, match=reported) as caught:
         open_archive(address)
     assert "secret" not in str(caught.value)
 

@@ -121,17 +121,19 @@ def test_pace_counts_hours_of_play(engine: Engine) -> None:
 def test_odds_are_as_strict_however_often_one_asks(engine: Engine) -> None:
     """The counts are those dealt; asking changes nothing, and a part raises no alarm."""
     winners = Counter(result["winner"] for result in contents("coup/result"))
-    told = rows(engine, "odds", by="all")[0]
-    assert told["counts"] == ", ".join(f"{w} {winners[w]}" for w in ("punto", "banco", "egalite"))
-    assert told["coups"] == 3 * COUPS * DAYS
+    reported = rows(engine, "odds", by="all")[0]
+    assert reported["counts"] == ", ".join(
+        f"{w} {winners[w]}" for w in ("punto", "banco", "egalite")
+    )
+    assert reported["coups"] == 3 * COUPS * DAYS
     ranks = Counter(
         card[0]
         for result in contents("coup/result")
         for hand in ("punto", "banco")
         for card in result[hand]["cards"]
     )
-    told = rows(engine, "odds", by="all")[2]
-    assert told["counts"] == ", ".join(f"{rank} {ranks[rank]}" for rank in RANK_LETTERS)
+    reported = rows(engine, "odds", by="all")[2]
+    assert reported["counts"] == ", ".join(f"{rank} {ranks[rank]}" for rank in RANK_LETTERS)
     before: list[Any] = [list(notes(engine)), rows(engine, "odds")]
     for _ in range(50):
         ask(engine, "odds", Asked())
@@ -294,6 +296,6 @@ def test_report_prints_text_csv_and_json(
 
 def test_odds_find_a_shoe_without_eight_nines() -> None:
     """Within 4,000 coups, three days of a table; whole shoes are not suspected in 10,000."""
-    looks = LOOKS["daily look, after a month"]
-    assert all(coups_until_alarm(f"a{n}", looks, wrong=True) < 4000 for n in range(3))
-    assert coups_until_alarm("b", looks, wrong=False) == MOST_COUPS
+    observations = LOOKS["daily look, after a month"]
+    assert all(coups_until_alarm(f"a{n}", observations, wrong=True) < 4000 for n in range(3))
+    assert coups_until_alarm("b", observations, wrong=False) == MOST_COUPS

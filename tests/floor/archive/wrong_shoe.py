@@ -58,9 +58,9 @@ def told(words: str, looks: int, tables: int, *, wrong: bool) -> str:
 
 def main() -> None:
     """Print it for wrong shoes and for right ones."""
-    for name, looks in LOOKS.items():
-        print(told(f"eight nines missing, {name}", looks, 20, wrong=True))
-        print(told(f"whole shoes, {name}", looks, 20, wrong=False))
+    for name, observations in LOOKS.items():
+        print(told(f"eight nines missing, {name}", observations, 20, wrong=True))
+        print(told(f"whole shoes, {name}", observations, 20, wrong=False))
 
 
 if __name__ == "__main__":

@@ -154,8 +154,8 @@ def test_table_that_goes_back_to_one_reader_keeps_its_term(
     second.die()
     with Journal(config_of(1), Destinations(first.log, publish=False)) as journal:
         (step, *_) = journal.start(journal.table.clock, "alone", ())
-    said = [json.loads(message.payload) for message in step.messages if message.payload]
-    assert {content["term"] for content in said} == {1}
+    published = [json.loads(message.payload) for message in step.messages if message.payload]
+    assert {content["term"] for content in published} == {1}
 
 
 def test_term_of_a_signed_log_is_proven_in_every_message(
@@ -187,8 +187,8 @@ def test_term_of_a_signed_log_is_proven_in_every_message(
     config = config_of(1, signing_key=str(tmp_path / "key-b"), ring=str(ring))
     with Journal(config, Destinations(tmp_path / "b.sqlite", publish=False)) as journal:
         steps = journal.start(journal.table.clock, "alone", ())
-    said = [json.loads(m.payload) for step in steps for m in step.messages if m.payload]
-    assert {(content["term"], content["term_proof"]) for content in said} == {(2, readers[2])}
+    published = [json.loads(m.payload) for step in steps for m in step.messages if m.payload]
+    assert {(content["term"], content["term_proof"]) for content in published} == {(2, readers[2])}
 
 
 def test_reader_that_starts_when_both_were_dead_holds_the_running_coup(

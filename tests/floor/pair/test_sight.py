@@ -72,8 +72,8 @@ def test_nothing_is_reported_by_a_sight_that_has_seen_less() -> None:
         table = step(table, event)[0]
     assert _layout(table) == _layout(told(EVENTS[:20]))
     for event in EVENTS[12:21]:
-        for said in unpublished_part(table, event, table.next_order):
-            table = step(table, said)[0]
+        for reported in unpublished_part(table, event, table.next_order):
+            table = step(table, reported)[0]
     assert _layout(table) == _layout(told(EVENTS[:21]))
     assert table.coup is None or table.coup.sure
 
@@ -84,9 +84,11 @@ def test_card_that_two_readers_see_differently_puts_its_coup_in_doubt(other: str
     both = dealt("As Kd 7h 7c")
     table, own = told(both[:7]), [*dealt(other), *dealt(f"{other} 7h 7c")[7:]]
     inherited = table.next_order
-    said = list(seen(own[1:7]).unpublished(table))
-    assert [(type(event), getattr(event, "doubt", "")) for event in said] == [(CoupSeen, DIFFER)]
-    for event in (*said, *own[7:]):
+    reported = list(seen(own[1:7]).unpublished(table))
+    assert [(type(event), getattr(event, "doubt", "")) for event in reported] == [
+        (CoupSeen, DIFFER)
+    ]
+    for event in (*reported, *own[7:]):
         for new in unpublished_part(table, event, inherited):
             table = step(table, new)[0]
     assert table.coup is not None
@@ -102,8 +104,8 @@ def test_card_that_two_readers_see_differently_puts_its_coup_in_doubt(other: str
 def test_slot_in_which_two_readers_see_a_card_differs_too() -> None:
     """A card in another hand is another coup."""
     table = told(dealt("As Kd"))
-    (said,) = seen(dealt("As Kd", Slot.PUNTO_1, Slot.PUNTO_2)[1:]).unpublished(table)
-    assert getattr(said, "doubt", "") == DIFFER
+    (reported,) = seen(dealt("As Kd", Slot.PUNTO_1, Slot.PUNTO_2)[1:]).unpublished(table)
+    assert getattr(reported, "doubt", "") == DIFFER
 
 
 def test_card_that_this_reader_has_not_seen_stays_and_the_coup_is_not_sure() -> None:

@@ -97,10 +97,10 @@ def test_third_card_of_the_wrong_kind_is_reported_under_one_alert() -> None:
     dealer.hand(STANDS)
     order = dealer.out()
     dealer.lay(B3, order)
-    told = [one.alert for one in dealer.all(AlertChanged)]
-    assert [alert.code for alert in told] == ["OVER_P3_STAND", "OVER_B3"]
-    assert {alert.id for alert in told} == {"a1"}
-    assert told[-1].severity is Severity.WARNING
+    reported = [one.alert for one in dealer.all(AlertChanged)]
+    assert [alert.code for alert in reported] == ["OVER_P3_STAND", "OVER_B3"]
+    assert {alert.id for alert in reported} == {"a1"}
+    assert reported[-1].severity is Severity.WARNING
     dealer.read(order, "2c")
     assert dealer.alerts["OVER_B3"].severity is Severity.CRITICAL
     assert dealer.alerts["OVER_B3"].card == Card.parse("2c")
@@ -665,7 +665,7 @@ def test_coup_dealt_while_blind_is_counted_and_held() -> None:
     for slot, face in zip(DEALT, cards("9h 3c Kd Kc"), strict=True):
         dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 2, slot, face))
     assert (dealer.result.coup, dealer.result.winner) == (2, Winner.PUNTO)
-    assert [told.coup for told in dealer.all(CoupsChanged)[-1].coups] == [1, 2, 4]
+    assert [reported.coup for reported in dealer.all(CoupsChanged)[-1].coups] == [1, 2, 4]
     assert "WRONG_RESULT" not in dealer.raised
     assert [dealer.table.coup_of(order).number for order in (4, 5)] == [1, 4]  # type: ignore[union-attr]
 

@@ -99,11 +99,11 @@ def over_drawn() -> Dealer:
 def give(dealer: Dealer, command: Command) -> str:
     """Give an order; return why it was refused, "" if it was not."""
     command = replace(command, at=max(command.at, dealer.now))
-    said = [one for one in dealer.tell(command) if isinstance(one, Replied)]
-    assert len(said) == 1
-    assert said[0].accepted == (not said[0].why)
-    assert said[0].command == type(command).__name__
-    return said[0].why
+    outputs = [one for one in dealer.tell(command) if isinstance(one, Replied)]
+    assert len(outputs) == 1
+    assert outputs[0].accepted == (not outputs[0].why)
+    assert outputs[0].command == type(command).__name__
+    return outputs[0].why
 
 
 @pytest.mark.parametrize("role", Role)
@@ -613,15 +613,15 @@ def test_fault_that_comes_back_has_its_alert_again() -> None:
     dealer.hand("2h 7c Kd Kc")
     dealer.clear()
     dealer.out()
-    told = dealer.alerts["UNDER_P3"]
-    assert (told.state, told.in_time) == (AlertState.LAPSED, False)
+    reported = dealer.alerts["UNDER_P3"]
+    assert (reported.state, reported.in_time) == (AlertState.LAPSED, False)
     assert give(dealer, CorrectCard(1, *INSPECTOR, 1, P1, Card.parse("7h"))) == ""
     assert dealer.alerts["UNDER_P3"].state is AlertState.RECTIFIED
     assert dealer.result.faults == ()
     assert give(dealer, UndoLast(1, *INSPECTOR)) == ""
     again = dealer.alerts["UNDER_P3"]
-    assert (again.id, again.state, again.in_time) == (told.id, AlertState.LAPSED, False)
-    assert again.raised_at == told.raised_at
+    assert (again.id, again.state, again.in_time) == (reported.id, AlertState.LAPSED, False)
+    assert again.raised_at == reported.raised_at
     assert dealer.result.faults == ("UNDER_P3",)
 
 

@@ -589,7 +589,7 @@ SECOND = seen_card(2, "-:-")
 
 
 @pytest.mark.parametrize(
-    ("told", "burned"),
+    ("reported", "burned"),
     [
         pytest.param([(1, FIRST, replace(SECOND, life=RETURNED))], 1, id="one went back"),
         pytest.param([(1, FIRST), (2, SECOND), (2,)], 1, id="the end was none"),
@@ -600,10 +600,10 @@ SECOND = seen_card(2, "-:-")
         ),
     ],
 )
-def test_burn_may_be_stated_otherwise(told: list[tuple[Any, ...]], burned: int) -> None:
+def test_burn_may_be_stated_otherwise(reported: list[tuple[Any, ...]], burned: int) -> None:
     """Sight may count it as two coups, and change its mind: what is out is what it says now."""
     dealer = table(Rules(burn=BurnRule(BurnKind.VALUE)))
-    for coup, *seen in told:
+    for coup, *seen in reported:
         dealer.tell(CoupSeen(dealer.tick(), coup, tuple(seen)))
     shoe = dealer.all(ShoeChanged)[-1]
     assert (shoe.out, shoe.missed, shoe.burned) == (burned, 0, burned)
@@ -745,12 +745,12 @@ snapshots = st.lists(
 
 @given(snapshots)
 @settings(max_examples=40, deadline=None)
-def test_last_word_counts(told: list[tuple[int, list[Any], bool, str]]) -> None:
+def test_last_word_counts(reported: list[tuple[int, list[Any], bool, str]]) -> None:
     """Whatever was believed before, a coup told clean at last is right, and the counts are."""
     dealer = table(Rules(burn=BurnRule(BurnKind.NONE)))
     dealer.see("P1:2c")
     number, first = 1, 1
-    for step, drawn, sure, doubt in told:
+    for step, drawn, sure, doubt in reported:
         number += step
         seen = tuple(
             SeenCard(
@@ -793,15 +793,15 @@ def beliefs(draw: st.DrawFn) -> list[tuple[CoupSeen, ...]]:
         changed = draw(st.integers(decided, min(begun, 2)))
         counts[changed] = draw(st.integers(1 if changed in {0, decided} else 0, 6))
         decided, now = decided or int(counts[2] > 0), now + 400
-        told = list(pictures[-1][:decided] if pictures else ())
+        reported = list(pictures[-1][:decided] if pictures else ())
         order = 1 + sum(counts[:decided])
         for coup, number in enumerate(counts[decided:], 1 + decided):
             words = (f"-:{draw(st.sampled_from(['-', '9c', '?']))}" for _ in range(number))
             cards = [seen_card(n, word, draw(life)) for n, word in enumerate(words, order)]
             placed = [c if c.life is OUT else replace(c, slot=draw(slot)) for c in cards]
-            told.append(CoupSeen(now, coup, tuple(placed)))
+            reported.append(CoupSeen(now, coup, tuple(placed)))
             order += number
-        pictures.append(tuple(told))
+        pictures.append(tuple(reported))
     return pictures
 
 
@@ -813,10 +813,10 @@ def test_cards_out_of_the_shoe_are_those_of_its_coups(
 ) -> None:
     """However sight changes its mind: as many are out as it says now, and none was missed."""
     dealer = table(Rules(burn=BurnRule(burn)))
-    for told in pictures:
-        for event in told:
+    for reported in pictures:
+        for event in reported:
             dealer.tell(event)
-        out = sum(card.life is not RETURNED for event in told for card in event.cards)
+        out = sum(card.life is not RETURNED for event in reported for card in event.cards)
         assert (dealer.table.shoe.out, dealer.table.shoe.missed) == (out, 0)
         shoes = dealer.all(ShoeChanged)
         assert not shoes or shoes[-1].missed == 0

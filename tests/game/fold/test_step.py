@@ -132,10 +132,10 @@ def test_step_answers_any_sequence(rules: Rules, events: list[Event]) -> None:
     raised = 0
     for event in events:
         before = table
-        table, said = step(table, event)
-        assert step(before, event) == (table, said)
-        assert sum(isinstance(one, Replied) for one in said) == isinstance(event, Command)
-        for one in said:
+        table, outputs = step(table, event)
+        assert step(before, event) == (table, outputs)
+        assert sum(isinstance(one, Replied) for one in outputs) == isinstance(event, Command)
+        for one in outputs:
             assert one.at == event.at
             if isinstance(one, CoupResult):
                 old = before.shoe.name == one.shoe
@@ -178,8 +178,8 @@ def test_step_answers_a_disturbed_shoe(
             events.insert(place, replace(other, at=events[place].at))
     table = new_table(rules)
     for event in events:
-        table, said = step(table, event)
-        assert all(one.at == event.at for one in said)
+        table, outputs = step(table, event)
+        assert all(one.at == event.at for one in outputs)
 
 
 def test_repeated_event_is_ignored() -> None:

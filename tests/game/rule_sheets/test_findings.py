@@ -100,8 +100,8 @@ def test_findings_of_figures_that_do_not_compute(sheet: int, what: str, fault: s
 
 def test_findings_leave_figures_that_compute_alone() -> None:
     """The figures that are ours are no findings; sheets 1 to 3 publish none."""
-    told = [w for n in range(5) for w in wheres(n) if w.startswith("Published edge")]
-    assert told == [f"Published edge, {what}" for _, what, _ in FIGURES]
+    reported = [w for n in range(5) for w in wheres(n) if w.startswith("Published edge")]
+    assert reported == [f"Published edge, {what}" for _, what, _ in FIGURES]
 
 
 def test_finding_in_words() -> None:

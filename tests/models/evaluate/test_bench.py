@@ -99,8 +99,10 @@ def test_memory_of_a_measurement_is_not_that_of_who_started_it() -> None:
     held = bytearray(LARGE)
     held[::4096] = b"x" * len(held[::4096])
     code = "from models.evaluate.bench_reading import most_memory_mb; print(most_memory_mb())"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 20 < float(said.stdout) < LARGE / 1e6
+    reported = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert 20 < float(reported.stdout) < LARGE / 1e6
 
 
 @pytest.mark.nightly

@@ -70,9 +70,9 @@ def test_reminder_for_the_dealer_alone_alleges_nothing() -> None:
         "topic": "t/alert/a1",
         "payload": {**alert(1, "UNDER_B3")["payload"], "id": "a1", "text": ""},
     }
-    for said, alleged in (([reminder], 0), ([reminder, graver], 1)):
+    for reported, alleged in (([reminder], 0), ([reminder, graver], 1)):
         tally = Tally()
-        compare(TRUTH, [*dealt_twice, *said], tally, "film")
+        compare(TRUTH, [*dealt_twice, *reported], tally, "film")
         assert tally.alleged == alleged
 
 
@@ -85,11 +85,11 @@ def test_cut_card_counts_where_the_shoe_says_that_it_came() -> None:
         return {"topic": "t/shoe", "payload": {"coups": coup, "cut_card_seen": seen}}
 
     results = [result(1, "9c 2s", "5h 4d"), result(2, "Kd 8h", "3c Js")]
-    for said, raised in (
+    for reported, raised in (
         ([shoe(1, seen=False), shoe(2, seen=True)], 1),
         ([shoe(1, seen=True), shoe(2, seen=True)], 0),
         ([shoe(2, seen=False)], 0),
     ):
         tally = Tally()
-        compare(cut, [*results, *said], tally, "film")
+        compare(cut, [*results, *reported], tally, "film")
         assert (tally.raised, tally.incidents) == (raised, 1)

@@ -49,9 +49,9 @@ def test_enrol_writes_a_deck_from_pictures_and_the_file_is_read_with(
         "utf-8",
     )
     code = main(["enrol", str(table)])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    assert "seen 52 of 52 faces\n" in said.out
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    assert "seen 52 of 52 faces\n" in printed.out
     deck = tmp_path / "table.deck"
     models = open_models(deck=deck, threads=1)
     assert models.hashes["deck"] == load(deck).sha256

@@ -24,14 +24,14 @@ def test_count_wants_the_name_where_the_card_lies() -> None:
         Label("face", box(100, 0), 0.6, "Kd"),
         Label("back", box(200, 0), 1.0, None),
     ]
-    said = tuple(
+    reported = tuple(
         StillCard(quad, Kind.FACE, Card.parse(name) if name else None, 0.99)
         for quad, name in (
             (box(3, 2), "As"), (box(300, 0), "Kd"), (box(100, 0), "Kh"), (box(200, 0), None)
         )
     )  # fmt: skip
     tally: Counter[str] = Counter()
-    count(labels, said, tally)
+    count(labels, reported, tally)
     assert (tally["all"], tally["all right"], tally["wrong names"]) == (2, 1, 2)
     assert (tally["all found"], tally["all wrong"]) == (2, 1)
     assert (tally["from 50% in sight"], tally["from 50% in sight right"]) == (1, 0)

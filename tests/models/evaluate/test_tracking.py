@@ -26,15 +26,15 @@ def figures(boxes_of: dict[int, dict[int, float]], *, others: tuple[float, ...] 
 
     `boxes_of` gives the boxes of each frame, by track, from a frame on.
     """
-    said = tracking.Sequences()
+    reported = tracking.Sequences()
     boxes: dict[int, float] = {}
     for index in range(10):
         boxes = boxes_of.get(index, boxes)
         instant = tracking.Instant(
             Frame(BLANK, 100 * index, index), {7: card(10), 9: card(60)}, [card(x) for x in others]
         )
-        said.add(instant, {track: card(x) for track, x in boxes.items()}, complete=True)
-    return said.figures()
+        reported.add(instant, {track: card(x) for track, x in boxes.items()}, complete=True)
+    return reported.figures()
 
 
 def test_figures_of_a_faultless_tracker_are_whole() -> None:
@@ -75,8 +75,8 @@ def test_command_measures_all_trackers_on_a_dealt_film(
         assert 0.4 < idf1 <= 1
         assert 0.6 < hota <= 1
     assert float(rows["this follower"][4]) == 0
-    kept = next(tmp_path.glob("detections-*.json")).read_text("utf-8")
-    assert kept.count("face") > 20
+    stored = next(tmp_path.glob("detections-*.json")).read_text("utf-8")
+    assert stored.count("face") > 20
 
 
 def test_command_without_films_says_what_to_give(

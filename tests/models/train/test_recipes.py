@@ -98,23 +98,23 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     write_card(exported, {"name": "classifier", "labels": ["x"], "settings": {"temperature": 1.5}})
     model = load_model(exported, threads=1)
     assert model.settings == {"temperature": 1.5}
-    looks = Classifier(model, temperature=1.5).observations(model(batch(pictures)))
-    assert len(looks) == len(pictures)
+    observations = Classifier(model, temperature=1.5).observations(model(batch(pictures)))
+    assert len(observations) == len(pictures)
 
 
 def test_teacher_counts_only_where_it_is_right() -> None:
     """What it answers rightly, and of what is no card, is kept; what it misreads is not."""
-    told = torch.full((3, 20), -4.0)
-    told[:, 4] = told[:, 14] = 4.0  # a five of diamonds
+    reported = torch.full((3, 20), -4.0)
+    reported[:, 4] = reported[:, 14] = 4.0  # a five of diamonds
     truth = torch.tensor([[17, 2, 2, 0], [22, 2, 2, 0], [NO_CARD, 0, 0, 0]])
     lost = torch.zeros(3, 20)
     apart = [
-        train_classifier.kept(lost[i : i + 1], told[i : i + 1], truth[i : i + 1]).item()
+        train_classifier.kept(lost[i : i + 1], reported[i : i + 1], truth[i : i + 1]).item()
         for i in range(3)
     ]
     assert apart[0] == apart[2] > 2
     assert apart[1] == 0
-    assert train_classifier.kept(told, told, truth).item() == pytest.approx(0)
+    assert train_classifier.kept(reported, reported, truth).item() == pytest.approx(0)
 
 
 @pytest.mark.nightly
@@ -192,9 +192,9 @@ def test_wider_network_gives_what_the_narrower_one_gave(tmp_path: Path) -> None:
     torch.save(narrow.state_dict(), checkpoint)
     train_classifier.export(checkpoint, exported, (8, 16, 24, 32))
     restore(wide, exported, pictures)
-    said = wide.eval()(pictures)
-    assert torch.allclose(narrow.eval()(pictures), said, atol=1e-3)
-    said.sum().backward()
+    reported = wide.eval()(pictures)
+    assert torch.allclose(narrow.eval()(pictures), reported, atol=1e-3)
+    reported.sum().backward()
     head = cast("nn.Linear", wide.head[1]).weight.grad
     assert head is not None
     assert (head[:, 32:40] != 0).any()
@@ -210,20 +210,20 @@ def test_average_of_two_networks_says_the_mean_of_their_weights(tmp_path: Path) 
     net, pictures = CardNet(widths), torch.rand(64, 3, 136, 96)
     net(pictures)
     files = [tmp_path / "one.onnx", tmp_path / "other.onnx", tmp_path / "wider.onnx"]
-    said = []
+    reported = []
     for file, raised in zip(files[:2], (0.0, 2.0), strict=True):
         with torch.no_grad():
             cast("nn.Linear", net.head[1]).bias.add_(raised)
-            said.append(net.eval()(pictures))
+            reported.append(net.eval()(pictures))
         torch.save(net.state_dict(), tmp_path / "net.pt")
         train_classifier.export(tmp_path / "net.pt", file, widths)
     mean = CardNet(widths)
     average(files[:2], mean, pictures)
     with torch.no_grad():
-        assert torch.allclose(mean.eval()(pictures), (said[0] + said[1]) / 2, atol=1e-3)
+        assert torch.allclose(mean.eval()(pictures), (reported[0] + reported[1]) / 2, atol=1e-3)
     onnx.save(mean_of(files[:2]), str(tmp_path / "mean.onnx"))
     _, infer = onnx_runner(tmp_path / "mean.onnx", threads=1)
-    assert np.allclose(infer(pictures.numpy()), (said[0] + said[1]) / 2, atol=1e-3)
+    assert np.allclose(infer(pictures.numpy()), (reported[0] + reported[1]) / 2, atol=1e-3)
     torch.save(CardNet((8, 16, 24, 40)).state_dict(), tmp_path / "net.pt")
     train_classifier.export(tmp_path / "net.pt", files[2], (8, 16, 24, 40))
     with pytest.raises(ValueError, match="one network"):
@@ -293,11 +293,11 @@ def test_detector_of_fewer_kinds_is_taken_over() -> None:
     file = SHIPPED / "detector.onnx"
     _, infer = onnx_runner(file, threads=1)
     with torch.no_grad():
-        said = restored(net, file, seen).eval()(torch.from_numpy(seen))[0].numpy()
+        reported = restored(net, file, seen).eval()(torch.from_numpy(seen))[0].numpy()
     known = len(load_model(file, threads=1).labels)
-    mine = np.concatenate([said[:, : 4 + known], said[:, -1:]], axis=1)
+    mine = np.concatenate([reported[:, : 4 + known], reported[:, -1:]], axis=1)
     given = np.concatenate([infer(one[None]) for one in seen])
-    assert said.shape[1] == given.shape[1] + 1
+    assert reported.shape[1] == given.shape[1] + 1
     assert np.abs(mine - given).max() < 0.01
 
 

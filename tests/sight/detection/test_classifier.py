@@ -61,8 +61,8 @@ def test_call_rectifies_each_quad_into_one_batch_in_order() -> None:
         return np.concatenate([logits("As"), logits("Kd")])
 
     left = np.array([[50, 50], [120, 50], [120, 150], [50, 150]], np.float32)
-    looks = Classifier(infer)(image, [left, left + np.array([200, 0], np.float32)])
-    assert [str(Card.of(int(look.log_p.argmax()))) for look in looks] == ["As", "Kd"]
+    observations = Classifier(infer)(image, [left, left + np.array([200, 0], np.float32)])
+    assert [str(Card.of(int(look.log_p.argmax()))) for look in observations] == ["As", "Kd"]
     assert seen[0].shape == (2, 3, CROP_SIZE[1], CROP_SIZE[0])
     assert seen[0][0, :, 60, 40] == pytest.approx([0, 0, 1])
     assert seen[0][1, :, 60, 40] == pytest.approx([1, 0, 0])

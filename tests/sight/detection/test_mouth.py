@@ -87,7 +87,7 @@ def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
     assert len(changed_cells((table() + noise).astype(np.float32), table())) == 0
 
 
-def _meter(given: list[Tensor], said: Sequence[float] = (0.0,) * 10) -> MouthSight:
+def _meter(given: list[Tensor], reported: Sequence[float] = (0.0,) * 10) -> MouthSight:
     """Return a meter of a mouth with a slot before it; what the network is given is kept.
 
     `said` is what it always says.
@@ -98,7 +98,7 @@ def _meter(given: list[Tensor], said: Sequence[float] = (0.0,) * 10) -> MouthSig
 
     def infer(pictures: Tensor) -> Tensor:
         given.append(pictures[0])
-        return np.array([said], np.float32)
+        return np.array([reported], np.float32)
 
     view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
     return MouthSight(view, infer)

@@ -272,12 +272,12 @@ def test_restart_is_confirmed_by_a_person_where_other_cards_lie(
     lay: set[int], found: tuple[int, ...], at: int, *, over: bool, confirm: bool
 ) -> None:
     """What lies then is compared with what lay when the log ended, once."""
-    told = account(cards=LAY[:2])
-    told.found = set(found)
-    told.alleged.restart = Restart(6000, frozenset(lay), over)
-    told.alleged.check_restart(at, told)
-    assert codes(told.alleged) == ([("RESTART_CONFIRM", None)] if confirm else [])
-    assert (told.alleged.restart is None) is (at >= 6000)
+    reported = account(cards=LAY[:2])
+    reported.found = set(found)
+    reported.alleged.restart = Restart(6000, frozenset(lay), over)
+    reported.alleged.check_restart(at, reported)
+    assert codes(reported.alleged) == ([("RESTART_CONFIRM", None)] if confirm else [])
+    assert (reported.alleged.restart is None) is (at >= 6000)
 
 
 @pytest.mark.parametrize(
@@ -300,19 +300,19 @@ def test_early_deal_is_alleged_of_cards_believed_gone_from_slots_that_are_bare(
 # --- an early deal --------------------------------------------------------------------------------
 
 
-def early(said: list[float]) -> bool:
+def early(reported: list[float]) -> bool:
     """Whether an early deal is alleged, by how much a slot looks like a card look by look."""
     allegations = Allegations(50)
     before = Account(1, 1, Allegations(50), [CARDS[GONE[1], FACE, None]], [0])
-    for each in said:
+    for each in reported:
         values = np.zeros((3, 6))
         values[2, 1] = each
         allegations.take_before(before, values, {0})
-    return any(told.code == "EARLY_DEAL" for told in allegations.reported(1))
+    return any(published.code == "EARLY_DEAL" for published in allegations.reported(1))
 
 
 @pytest.mark.parametrize(
-    ("said", "alleged"),
+    ("reported", "alleged"),
     [
         ([LIES, LIES, LIES], True),
         ([LIES], False),
@@ -320,7 +320,7 @@ def early(said: list[float]) -> bool:
     ],
 )
 def test_early_deal_is_alleged_of_cards_that_lay_there_all_the_time(
-    said: list[float], *, alleged: bool
+    reported: list[float], *, alleged: bool
 ) -> None:
     """A card of the coup before still lies when the next one begins; one that comes does not."""
-    assert early(said) is alleged
+    assert early(reported) is alleged

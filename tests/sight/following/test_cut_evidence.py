@@ -99,14 +99,16 @@ def test_deck_whose_backs_look_like_cut_cards_is_usual() -> None:
     """What the network says of every card says nothing of one."""
     shoe = Shoe()
     for _ in range(6):
-        said = shoe.draw(_out(2.0), _rests(2.0))
-    assert said < 0
+        reported = shoe.draw(_out(2.0), _rests(2.0))
+    assert reported < 0
 
 
-@pytest.mark.parametrize(("word", "told"), [(-3.0, False), (4.0, True)], ids=["like", "sure"])
-def test_first_card_is_the_cut_card_only_if_the_network_is_sure(word: float, *, told: bool) -> None:
+@pytest.mark.parametrize(("word", "reported"), [(-3.0, False), (4.0, True)], ids=["like", "sure"])
+def test_first_card_is_the_cut_card_only_if_the_network_is_sure(
+    word: float, *, reported: bool
+) -> None:
     """There are no cards to compare it with."""
-    assert bool(Shoe().draw(_out(word, np.nan), _rests()) > 0) is told
+    assert bool(Shoe().draw(_out(word, np.nan), _rests()) > 0) is reported
 
 
 def test_hand_over_what_waits_says_nothing_of_it(shoe: Shoe) -> None:
@@ -132,12 +134,12 @@ def test_cut_card_that_comes_in_sight_behind_another_is_not_out_yet() -> None:
     assert _watched(steps) == [300]
 
 
-@pytest.mark.parametrize(("lies_ms", "told"), [(LIES_MS + 100, True), (LIES_MS - 100, False)])
-def test_cut_card_that_lay_in_sight_and_is_gone_is_out(lies_ms: int, *, told: bool) -> None:
+@pytest.mark.parametrize(("lies_ms", "reported"), [(LIES_MS + 100, True), (LIES_MS - 100, False)])
+def test_cut_card_that_lay_in_sight_and_is_gone_is_out(lies_ms: int, *, reported: bool) -> None:
     """A hand hid all of its way; what lay there for a moment was none."""
     end = 1000 + lies_ms
     steps = [(900, 0.0, 0.0), (1000, LIE, 0.0), (end - 50, None, 0.0), (end, 0.0, 0.0)]
-    assert _watched(steps) == [end] * told
+    assert _watched(steps) == [end] * reported
 
 
 def test_cut_card_that_was_not_seen_to_wait_is_reported_by_the_next_card() -> None:

@@ -61,11 +61,11 @@ def test_mouth_at_rest_and_with_a_card_out_are_distinguished() -> None:
     assert int(np.argmax(lip.take(_wholly(1.2), 50))) in {Lip.WHOLLY, Lip.CLEAR}
 
 
-@pytest.mark.parametrize(("said", "low", "high"), [(-4.0, 0.0, 1e-3), (3.5, 0.9, 1.0)])
-def test_hand_at_the_mouth_is_reported(said: float, low: float, high: float) -> None:
+@pytest.mark.parametrize(("reported", "low", "high"), [(-4.0, 0.0, 1e-3), (3.5, 0.9, 1.0)])
+def test_hand_at_the_mouth_is_reported(reported: float, low: float, high: float) -> None:
     """As the network has it with nobody there, and in the faintest draw of 58 films."""
     lip = LipEvidence(_table())
-    lip.take([*REST[:8], said, *REST[9:]], 0)
+    lip.take([*REST[:8], reported, *REST[9:]], 0)
     assert low <= lip.hands[0] <= high
 
 
@@ -77,13 +77,13 @@ def test_white_sleeve_that_rests_before_the_shoe_is_no_cut_card() -> None:
             lip.take(_wholly(1.2), 1000 * number)
             lip.take(REST, 1000 * number + 100)
             lip.take(REST, 1000 * number + 400)
-    said = {moving: 0.0, resting: 0.0}
+    reported = {moving: 0.0, resting: 0.0}
     for at in range(5000, 5600, 50):
         for lip, shift in ((moving, 0.6 + (at - 5000) / 500), (resting, 0.9)):
             found = lip.take(_wholly(shift, cut=9.0), at)
-            said[lip] += found[Lip.CUT] - found[Lip.WHOLLY]
-    assert said[moving] > 4
-    assert said[resting] < 0
+            reported[lip] += found[Lip.CUT] - found[Lip.WHOLLY]
+    assert reported[moving] > 4
+    assert reported[resting] < 0
 
 
 def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
@@ -120,13 +120,13 @@ def test_card_held_in_a_slot_beside_the_mouth_is_none_at_the_mouth(
 
 def test_edge_that_is_hardly_seen_says_little_of_its_way() -> None:
     """The way of an edge counts as far as the network sees a card partly out."""
-    told = []
+    reported = []
     for partly in (6.0, 0.0):
         lip = LipEvidence(_table())
         lip.take(_wholly(1.2), 0)
         found = lip.take([0.0, partly, 0.0, 0.7, *_wholly(0.7)[4:]], 100)
-        told.append(found[Lip.RETURNING] - found[Lip.EMERGING])
-    sure, unsure = told
+        reported.append(found[Lip.RETURNING] - found[Lip.EMERGING])
+    sure, unsure = reported
     assert 0 < unsure < sure / 2
 
 

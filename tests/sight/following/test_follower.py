@@ -125,11 +125,11 @@ def test_card_is_out_before_it_lies_and_lies_before_it_is_read() -> None:
     table = desk()
     table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
     table.play(table.stage.wait(1000))
-    told = [event.cards[0] for event in table.said if isinstance(event, CoupSeen)]
-    assert told[0].life is Life.OUT
-    assert [card.slot for card in told].index(Slot.PUNTO_1) > 0
-    assert told[-1].card == SIX[0]
-    assert told[-1].confidence >= 1 - 1e-5
+    reported = [event.cards[0] for event in table.said if isinstance(event, CoupSeen)]
+    assert reported[0].life is Life.OUT
+    assert [card.slot for card in reported].index(Slot.PUNTO_1) > 0
+    assert reported[-1].card == SIX[0]
+    assert reported[-1].confidence >= 1 - 1e-5
 
 
 def test_coup_that_proves_to_be_none_is_taken_back() -> None:
@@ -143,8 +143,8 @@ def test_coup_that_proves_to_be_none_is_taken_back() -> None:
         hypotheses = {Hypothesis(2, lies, drawn): next_one, Hypothesis(1, None, lies): 1 - next_one}
         accounts.decoder = SimpleNamespace(hypotheses=hypotheses)  # type: ignore[assignment]
         table.play(table.stage.wait(40))
-    told = [e.cards for e in table.said if isinstance(e, CoupSeen) and e.coup == 2]
-    assert [[card.order for card in cards] for cards in told] == [[6], []]
+    reported = [e.cards for e in table.said if isinstance(e, CoupSeen) and e.coup == 2]
+    assert [[card.order for card in cards] for cards in reported] == [[6], []]
 
 
 def test_cut_card_is_reported_once_and_is_no_card_of_the_coup() -> None:

@@ -53,18 +53,18 @@ def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:
     """A face in one slot is seen there and nowhere else."""
     watch = SlotWatch(view)
     watch.look([], _picture(), 0)
-    looks = watch.look([_box(view, Slot.BANCO_1, Kind.FACE)], _picture(), 100)
-    names = [symbol_name(look.symbol) for look in looks]
+    observations = watch.look([_box(view, Slot.BANCO_1, Kind.FACE)], _picture(), 100)
+    names = [symbol_name(look.symbol) for look in observations]
     assert names == ["nothing, unlike 0", "face, unlike 0", *["nothing, unlike 0"] * 4]
 
 
 def test_hand_over_a_slot_hides_it(view: TableView) -> None:
     """A hand's box over a slot is part of the symbol, a weak one is not."""
     watch = SlotWatch(view)
-    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND)], _picture(), 0)
-    assert symbol_name(looks[Slot.PUNTO_2].symbol) == "nothing, unlike 0, hand"
-    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND, 0.1)], _picture(), 100)
-    assert symbol_name(looks[Slot.PUNTO_2].symbol) == "nothing, unlike 0"
+    observations = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND)], _picture(), 0)
+    assert symbol_name(observations[Slot.PUNTO_2].symbol) == "nothing, unlike 0, hand"
+    observations = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND, 0.1)], _picture(), 100)
+    assert symbol_name(observations[Slot.PUNTO_2].symbol) == "nothing, unlike 0"
 
 
 def test_what_is_unlike_the_empty_slot_is_seen_without_a_box(view: TableView) -> None:
@@ -184,8 +184,8 @@ def test_back_taken_for_a_face_in_single_pictures_is_not_exposed(
     watch = FlashWatch(view)
     watch.look([], 0, None)
     kinds = [Kind.BACK, Kind.FACE, Kind.BACK, *[Kind.FACE] * faces, Kind.BACK]
-    said = [
+    reported = [
         watch.look([Detection(_area(500, 270), kind, 0.9)], 70 * (number + 1), 0)
         for number, kind in enumerate(kinds)
     ]
-    assert any(said) is noticed
+    assert any(reported) is noticed

@@ -129,11 +129,14 @@ def read(
     """
 
     def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Observation, ...]:
-        looks = [look_at(quad) for quad in quads]
-        at = [(signs or {}).get(str(Card.of(int(each.log_p.argmax()))), (0, 0)) for each in looks]
+        observations = [look_at(quad) for quad in quads]
+        at = [
+            (signs or {}).get(str(Card.of(int(each.log_p.argmax()))), (0, 0))
+            for each in observations
+        ]
         return tuple(
             look("As", 1 / 52) if image[y, x].any() else each
-            for each, (x, y) in zip(looks, at, strict=True)
+            for each, (x, y) in zip(observations, at, strict=True)
         )
 
     eyes = CardModels(cast(Any, seen), cast(Any, classifier))
@@ -411,16 +414,16 @@ def test_read_gives_no_unread_card_where_the_classifier_sees_none() -> None:
 
 def test_read_follows_up_only_outlines_that_promise_a_card() -> None:
     """Of an outline that shows nothing at the first look no other end is looked at."""
-    looks: list[float] = []
+    observations: list[float] = []
 
     def look_at(quad: np.ndarray) -> Observation:
-        looks.append(float(quad[:, 0].min()))
+        observations.append(float(quad[:, 0].min()))
         return look("Ks", 0.999 if quad[:, 0].min() < 150 else 0.2)
 
     card, clutter = (Detection(box(x, 50, 100, 140), Kind.FACE, 0.3) for x in (50, 250))
     (found,) = read(Seen(card, clutter), look_at)
     assert str(found.card) == "Ks"
-    assert (looks.count(50.0), looks.count(250.0)) == (2, 1)
+    assert (observations.count(50.0), observations.count(250.0)) == (2, 1)
 
 
 @pytest.mark.parametrize("own_index", [False, True], ids=["echo", "second copy"])

@@ -56,7 +56,7 @@ class OpenCoup:
     doubt: str = ""
     sure: bool = True
     gone_at: int | None = None
-    said: CoupSeen | None = None
+    reported: CoupSeen | None = None
 
 
 class Sight:
@@ -87,7 +87,7 @@ class Sight:
         coup.gone_at = None
         coup.cards.append(SeenCard(order, at, Life.OUT))
         self._changed.append(coup)
-        return self._said(at)
+        return self._reported(at)
 
     def place(self, at: int, order: int, slot: Slot | None) -> Seen:
         """Lay a card down; in the first slot, over hands that are gone, it begins a coup."""
@@ -100,7 +100,7 @@ class Sight:
             coup.cards = coup.cards[:index]
             self.coups.append(begun)
             self._changed.append(begun)
-        return self._said(at)
+        return self._reported(at)
 
     def read(
         self,
@@ -119,7 +119,7 @@ class Sight:
             facts = {"confidence": float(confidence), "second": second}
             seen = replace(seen, card=card, declined=False, face_up=True, **facts)  # type: ignore[arg-type]
         coup.cards[index] = seen
-        return self._said(at)
+        return self._reported(at)
 
     def switch(self, at: int, order: int, card: Card | None = None) -> Seen:
         """Let another face lie in the place of a card."""
@@ -143,7 +143,7 @@ class Sight:
         del coup.cards[index]
         self.withdrawn.append(order)
         self._changed += self.coups[coup.number :]  # their cards have other numbers now
-        return self._said(at)
+        return self._reported(at)
 
     # --- what is believed of a coup ---------------------------------------------------------------
 
@@ -155,29 +155,29 @@ class Sight:
         about.alleged.pop((code, order), None)
         if not over:
             about.alleged[code, order] = Allegation(code, order, ODDS)
-        return self._said(at)
+        return self._reported(at)
 
     def doubt(self, at: int, words: str, coup: int = 0) -> Seen:
         """Be in doubt about that coup (0: the last); without words no longer."""
         self._coup(coup).doubt = words
-        return self._said(at)
+        return self._reported(at)
 
     def trust(self, at: int, *, sure: bool, coup: int = 0) -> Seen:
         """Be sure of that coup (0: the last), or not."""
         self._coup(coup).sure = sure
-        return self._said(at)
+        return self._reported(at)
 
     # --- what is said -----------------------------------------------------------------------------
 
-    def _said(self, at: int) -> Seen:
+    def _reported(self, at: int) -> Seen:
         return tuple(self._news(at))
 
     def _news(self, at: int) -> Iterator[CoupSeen]:
         changed, self._changed = self._changed, []
         for coup in sorted(changed, key=lambda coup: coup.number):
             seen = self._seen(coup, at)
-            if coup.said is None or replace(seen, at=coup.said.at) != coup.said:
-                coup.said = seen
+            if coup.reported is None or replace(seen, at=coup.reported.at) != coup.reported:
+                coup.reported = seen
                 yield seen
 
     def _seen(self, coup: OpenCoup, at: int) -> CoupSeen:
@@ -214,7 +214,7 @@ class Sight:
         coup.cards[index] = replace(coup.cards[index], life=life)
         gone = all(card.life is not Life.LYING for card in coup.cards)
         coup.gone_at = (coup.gone_at or at) if gone else None
-        return self._said(at)
+        return self._reported(at)
 
     def _is_over(self, coup: OpenCoup, at: int) -> bool:
         cards = [card for card in coup.cards if card.life is not Life.RETURNED]

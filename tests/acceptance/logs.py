@@ -55,7 +55,7 @@ class Recorder:
         header = header_of(config)
         self.session = new_session(header, logged_profile(header))
         self.store = Store(log, header, has_outbox=False)
-        self.said: list[Message] = []
+        self.published: list[Message] = []
         self.results: dict[str, CoupResult] = {}
         self.faults: dict[str, set[str]] = {}
         self._evidence = EvidenceStore(folder_of(log))
@@ -68,7 +68,7 @@ class Recorder:
         for event in events:
             step = advance(self.session, event)
             self.session = step.session
-            self.said += step.messages
+            self.published += step.messages
             self.store.append([Entry(event, step.messages)])
             for output in step.outputs:
                 if isinstance(output, CoupResult):

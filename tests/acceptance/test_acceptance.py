@@ -388,11 +388,3 @@ def test_nobody_who_may_answer_is_reported_when_the_page_opens(
     (few / "house" / "passwords.json").write_text("{}", "utf-8")
     accept._warn_where_nobody_may_answer(config)
     assert "nobody may answer: no inspector or surveillance" in caplog.text
-
-
-def test_plan_says_how_many_coups_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anybody deals, and what a number of coups can show."""
-    assert main(["accept", "plan"]) == 0
-    printed = capsys.readouterr().out
-    assert "2,995 coups with 0 wrong among them: 37 h of dealing" in printed
-    assert "3,000 coups with none wrong show: below 0.100%" in printed

@@ -109,7 +109,7 @@ def _table(show: Show, folder: Path) -> Path:
 
 def _show_picture(reader: Reader, picture: bytes) -> None:
     """Have the last mis-deal's alert name a picture of the table, and odds as a decoder's."""
-    alert = next(m for m in reversed(reader.said) if "/alert/" in m.topic and m.payload)
+    alert = next(m for m in reversed(reader.published) if "/alert/" in m.topic and m.payload)
     topic = f"evidence/{alert.topic.rsplit('/', 1)[1]}"
     reader.show(topic, picture)
     payload = alert.payload.replace(b'"evidence":[]', f'"evidence":["{topic}"]'.encode())

@@ -51,7 +51,7 @@ class Shoe:
         self._tell()
 
     def _due(self) -> str | None:
-        live = [one for one in self._reader.said if one.topic.endswith("coup/live")]
+        live = [one for one in self._reader.published if one.topic.endswith("coup/live")]
         begun: dict[str, Any] = {"expected": ["PUNTO_1"], "coup": 0}
         reported = json.loads(live[-1].payload) if live else begun
         if reported["coup"] < self._coup:

@@ -219,7 +219,7 @@ def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader:
     reader.play(faulty().events)
     topic = f"evidence/{reader.table}-a1"
     reader.show(topic, picture)
-    alert = next(m for m in reversed(reader.said) if m.topic.endswith("/alert/a1"))
+    alert = next(m for m in reversed(reader.published) if m.topic.endswith("/alert/a1"))
     with_picture = alert.payload.replace(b'"evidence":[]', f'"evidence":["{topic}"]'.encode())
     newer = with_picture.replace(f'"seq":{alert.seq}'.encode(), b'"seq":9999')
     screen = enter("Cy", "desk")
@@ -497,7 +497,7 @@ def test_desk_shows_the_first_alert_as_it_grows_without_a_click(
         page.click("#clock")
         play = faulty(at=now_ms()).clear(5).coup("P1:9c B1:3s P2:Kd B2:4h")
         reader.play(play.events)
-        alert = next(m for m in reversed(reader.said) if m.topic.endswith("/alert/a1"))
+        alert = next(m for m in reversed(reader.published) if m.topic.endswith("/alert/a1"))
         number = f'"seq":{alert.seq}'.encode()
         reader.publish(alert.topic, alert.payload.replace(number, b'"odds":250.0,"seq":9999'))
         screen.says("facts", "No card due to Banco")
@@ -605,7 +605,7 @@ def test_clip_of_an_alert_plays_at_the_desk(enter: Enter, reader: Reader) -> Non
     reader.play(faulty().events)
     topic = f"clip/{reader.table}-a1"
     reader.show(topic, film())
-    alert = next(m for m in reversed(reader.said) if m.topic.endswith("/alert/a1"))
+    alert = next(m for m in reversed(reader.published) if m.topic.endswith("/alert/a1"))
     with_clip = alert.payload.replace(b'"evidence":[]', f'"evidence":["{topic}"]'.encode())
     screen = enter("Cy", "desk")
     reader.publish(alert.topic, with_clip.replace(f'"seq":{alert.seq}'.encode(), b'"seq":9999'))

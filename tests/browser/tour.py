@@ -141,7 +141,7 @@ class Tour:
         self.page.wait_for_selector("#history details[open] td:has-text('The dealer')")
         self._archive.take(
             Received(SITE, "1", "/".join(m.topic.split("/")[4:]), m.payload)
-            for m in self._reader.said
+            for m in self._reader.published
         )
         self.keys("5")
         self.page.wait_for_url("**/reports*")

@@ -151,7 +151,7 @@ class Reader(Link):
         begun = session_of({**header(), "site": SITE, "table": table})
         self.desk = begun._replace(stream=begun.stream._replace(boot="voice"))
         super().__init__(port, table)
-        self.said: list[Message] = []
+        self.published: list[Message] = []
         self._shown: dict[str, bytes] = {}
         self.events: list[Event] = []
         self._gate = Gate(self.prefix + "cmd/", users, 30_000)
@@ -192,7 +192,7 @@ class Reader(Link):
         super().hang_up(in_order=in_order)
 
     def _say(self, message: Message) -> None:
-        self.said.append(message)
+        self.published.append(message)
         self.publish(message.topic, self._filled(message), retain=message.retain)
 
     def _filled(self, message: Message) -> bytes:
@@ -213,7 +213,7 @@ class Reader(Link):
                 self._order(name, bytes(message.payload))
 
     def _repeat(self, asked: dict[str, Any]) -> None:
-        for message in self.said:
+        for message in self.published:
             if asked["first"] <= message.seq <= asked["last"]:
                 published = again(message, self.prefix)
                 self.publish(published.topic, self._filled(message), retain=False)

@@ -40,7 +40,7 @@ class Dealer:
     def __post_init__(self) -> None:
         self.table: Table = new_table(self.rules)
         self.sight = Sight(self.rules)
-        self.said: list[Output] = []
+        self.outputs: list[Output] = []
         self.events: list[Event] = []
         self.lying: list[int] = []
 
@@ -51,7 +51,7 @@ class Dealer:
         self.table, outputs = step(self.table, event)
         assert all(one.at == event.at for one in outputs)
         self.events.append(event)
-        self.said += outputs
+        self.outputs += outputs
         return outputs
 
     def see(self, seen: tuple[CoupSeen, ...]) -> None:
@@ -139,7 +139,7 @@ class Dealer:
 
     def all(self, kind: type[H]) -> list[H]:
         """Return everything of one kind that was said."""
-        return [one for one in self.said if isinstance(one, kind)]
+        return [one for one in self.outputs if isinstance(one, kind)]
 
     @property
     def results(self) -> list[CoupResult]:

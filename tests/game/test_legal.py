@@ -82,7 +82,7 @@ class House(Dealer):
         self.order = 0
         self.sight.begin_shoe()
         self.table = replace(self.table, shoe=NO_SHOE, coup=None, done=())
-        self.said, self.events = [], []
+        self.outputs, self.events = [], []
 
     def clear(self) -> None:
         """Take the cards away in any order."""

@@ -42,9 +42,7 @@ from vision.game.cards import Card
 from vision.game.coup.fault_table import OPENLY_UNSURE
 from vision.game.outputs import CoupResult
 
-RIGHT, HELD, WRONG, MISSED, FALSE, UNSEEN = OUTCOMES = (
-    "right", "held", "wrong", "missed", "false", "unseen",
-)  # fmt: skip
+RIGHT, HELD, WRONG, MISSED, FALSE, UNSEEN = "right", "held", "wrong", "missed", "false", "unseen"
 DIFFERENT = frozenset((WRONG, MISSED, FALSE))
 SWITCH = "SWITCH"
 NOT_ALLEGED = OPENLY_UNSURE | NO_MISTAKES | {"LAST_COUP"}  # codes that accuse no dealer

@@ -29,28 +29,19 @@ from vision.commands import actions_of
 from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of, unbroken
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
-from vision.metrics.intervals import CONFIDENCE, at_most, needed
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.record.facts import Fact
 
 BELOW = 0.001  # share of wrong results to be shown to be less: what laboratories ask for
-SHARE = (
-    0.2  # of coups that two people answer unless another is given: slips of one are then measured
-)
-SECONDS = 5.0  # of a person for a coup, by which `plan` reckons
-COUPS_AN_HOUR = 80  # that a busy table deals
+# Of coups that two people answer unless another is given: slips of one are then measured.
+SHARE = 0.2
 DELIVER_S = 15.0  # at the end, for what was just answered: a reader takes it within a frame
-MOST_WRONG = 3  # wrong results for which `plan` says what could still be shown
 
 log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     declare = actions_of(parser)
-    plan = declare("plan", _plan, "print how many coups prove a bound")
-    words = "share of wrong results (%(default)s)"
-    plan.add_argument("--below", type=float, default=BELOW, help=words)
-    plan.add_argument("--share", type=float, default=SHARE, help="answered by two (%(default)s)")
     opened = _of_a_log(declare("open", _open, "serve the page on which people answer"))
     opened.add_argument("--coups", type=int, metavar="N", help="how many, from the first (all)")
     opened.add_argument("--share", type=float, help=f"answered by two people ({SHARE})")
@@ -72,20 +63,6 @@ def _of_a_log(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     add("--film", type=Path, action="append", default=[], metavar="F",
         help="a film, which shows what the reader did not see; may be repeated")  # fmt: skip
     return parser
-
-
-def _plan(args: argparse.Namespace) -> None:
-    print(f"to show with {CONFIDENCE:g} that fewer than {args.below:.3%} of results are wrong:")
-    for wrong in range(MOST_WRONG + 1):
-        coups = needed(args.below, wrong)
-        hours = coups * SECONDS * (1 + args.share) / 3600
-        print(
-            f"  {coups:7,} coups with {wrong} wrong among them: {coups / COUPS_AN_HOUR:.0f} h of "
-            f"dealing at {COUPS_AN_HOUR} an hour, {hours:.1f} h of people at {SECONDS:g} s a coup"
-        )
-    for coups in (300, 1000, 3000, 10_000):
-        bound = at_most(0, coups)
-        print(f"  {coups:7,} coups with none wrong show: below {bound:.3%}")
 
 
 def _opened(args: argparse.Namespace) -> tuple[TableConfig, LogBook, Pictures]:

@@ -9,7 +9,7 @@ from scipy.special import betaincinv, gammaincinv
 
 from vision.errors import ConfigurationError
 
-CONFIDENCE = 0.95  # of every interval: what readers of such figures expect unless another is named
+CONFIDENCE = 0.95  # of every interval: what readers of such figures expect
 MOST = 10**9  # coups: more than any house deals in a year; what would need more is not shown
 
 
@@ -34,17 +34,17 @@ class Share(NamedTuple):
         return f"{shown} = {self.events / self.of:.{digits}%}, {interval}"
 
 
-def share(count: int, of: int, confidence: float = CONFIDENCE) -> Share:
+def share(count: int, of: int) -> Share:
     """Return a count with its two-sided interval; of nothing, all is possible."""
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
     high = float(betaincinv(count + 1, of - count, 1 - tail)) if count < of else 1.0
     return Share(count, of, low, high)
 
 
-def at_most(count: int, of: int, confidence: float = CONFIDENCE) -> float:
-    """Return the share that the true one does not exceed, with that confidence (one-sided)."""
-    return float(betaincinv(count + 1, of - count, confidence)) if count < of else 1.0
+def at_most(count: int, of: int) -> float:
+    """Return the share that the true one does not exceed, with CONFIDENCE (one-sided)."""
+    return float(betaincinv(count + 1, of - count, CONFIDENCE)) if count < of else 1.0
 
 
 class Hourly(NamedTuple):
@@ -64,26 +64,24 @@ class Hourly(NamedTuple):
         return f"{self.events} in {self.hours:.2f} h = {rate}, {interval}"
 
 
-def hourly(count: int, hours: float, confidence: float = CONFIDENCE) -> Hourly:
+def hourly(count: int, hours: float) -> Hourly:
     """Return events in some hours with the two-sided interval of the rate."""
-    low, high = poisson(count, confidence)
+    low, high = poisson(count)
     return Hourly(count, hours, low / hours if hours else 0.0, high / hours if hours else None)
 
 
-def poisson(count: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def poisson(count: int) -> tuple[float, float]:
     """Return the two-sided exact interval of the mean of which a count was seen (Garwood 1936)."""
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     low = float(gammaincinv(count, tail)) if count else 0.0
     return low, float(gammaincinv(count + 1, 1 - tail))
 
 
-def needed(below: float, wrong: int = 0, confidence: float = CONFIDENCE) -> int:
+def needed(below: float, wrong: int = 0) -> int:
     """Return the fewest coups that show a share below `below` with so many wrong among them."""
-    if not 0 < below < 1 or not 0 < confidence < 1:
-        raise ConfigurationError(
-            "--below, --confidence: not a share; give numbers such as 0.001 and 0.95"
-        )
-    if at_most(wrong, MOST, confidence) >= below:
+    if not 0 < below < 1:
+        raise ConfigurationError("--below: not a share; give a number such as 0.001")
+    if at_most(wrong, MOST) >= below:
         raise ConfigurationError(f"--below {below:g}: too many coups; give a larger share")
     coups = range(MOST)
-    return bisect_left(coups, 1, key=lambda of: int(at_most(wrong, of, confidence) < below))
+    return bisect_left(coups, 1, key=lambda of: int(at_most(wrong, of) < below))

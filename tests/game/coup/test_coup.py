@@ -453,7 +453,7 @@ def test_cut_card_fixes_the_last_hand(more: int, is_last: bool, between: bool, l
             dealer.deal(slot, face)
     dealer.tell(CutCardOut(dealer.tick()))
     dealer.tell(CutCardOut(dealer.tick()))
-    assert isinstance(dealer.said[-1], Ignored)
+    assert isinstance(dealer.outputs[-1], Ignored)
     assert dealer.table.shoe.last_coup == last
 
 
@@ -488,7 +488,7 @@ def test_noticed_thing_that_is_over_ends_its_alert() -> None:
     assert dealer.open == []
     for code in ("OVER_B3", "TWO_CARDS_OUT", "REVIEW"):
         dealer.tell(Noticed(dealer.tick(), code))
-        assert isinstance(dealer.said[-1], Ignored)
+        assert isinstance(dealer.outputs[-1], Ignored)
 
 
 def test_clock_that_catches_up_ends_its_alert() -> None:

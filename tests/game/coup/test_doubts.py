@@ -317,7 +317,7 @@ def test_no_sequence_makes_a_result_of_a_coup_in_doubt(
     dealer = Dealer().start()
     dealer.hand(hands)
     dealer.doubt(WORDS)
-    before = len(dealer.said)
+    before = len(dealer.outputs)
     for event, gap in events:
         at = dealer.tick(gap)
         if isinstance(event, tuple):
@@ -333,7 +333,7 @@ def test_no_sequence_makes_a_result_of_a_coup_in_doubt(
         assert coup is not None
         assert is_doubted(coup)
         assert coup.result is None or coup.result.state is HELD
-    later = [one for one in dealer.said[before:] if isinstance(one, CoupResult)]
+    later = [one for one in dealer.outputs[before:] if isinstance(one, CoupResult)]
     assert not [one for one in later if one.coup == 1 and one.state in PUBLIC]
     assert all("Not resolved" not in one.text for one in dealer.alerts.values())
 

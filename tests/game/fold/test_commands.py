@@ -304,6 +304,26 @@ def test_under_drawn_coup_stands_as_dealt() -> None:
     assert dealer.result.state is ResultState.FINAL, "it stands still: that order was another"
 
 
+@pytest.mark.parametrize("order", [VoidCoup, HoldResult, FreeHand, ResultStands])
+def test_undo_leaves_what_was_ordered_before(
+    order: type[VoidCoup | HoldResult | FreeHand | ResultStands],
+) -> None:
+    """Of two orders about a coup the last is taken back, and the first is as it was."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    assert give(dealer, order(dealer.tick(), *INSPECTOR, 1)) == ""
+    first = dealer.table.coup
+    other = ResultStands if order is not ResultStands else FreeHand
+    assert give(dealer, other(dealer.tick(), *INSPECTOR, 1)) == ""
+    assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+    coup = dealer.table.coup
+    assert first is not None
+    assert coup is not None
+    assert (coup.void, coup.hold, coup.free, coup.stands) == (
+        first.void, first.hold, first.free, first.stands,
+    )  # fmt: skip
+
+
 def test_surveillance_holds_a_result() -> None:
     """A held result is taken back until the inspector lets it stand."""
     dealer = Dealer().start()

@@ -88,8 +88,8 @@ class Table(Dealer):
         return [(result.coup, result.state) for result in self.results]
 
     @property
-    def told(self) -> list[str]:
-        """What was told of single cards, as `1 out`."""
+    def published(self) -> list[str]:
+        """What was published of single cards, as `1 out`."""
         return [f"{card.order} {card.event}" for card in self.all(CardSeen)]
 
 
@@ -160,7 +160,7 @@ def test_messages_of_a_card_are_the_difference() -> None:
     dealer.see("P1:9c -:-")
     dealer.see("P1:9c B1:3s")
     dealer.see("P1:9c B1:3s", life=REMOVED)
-    assert dealer.told == [
+    assert dealer.published == [
         *("1 out", "1 placed", "1 read", "2 out", "2 placed", "2 read", "1 removed", "2 removed")
     ]
 
@@ -197,7 +197,7 @@ def test_withdrawn_card_is_no_longer_counted() -> None:
     assert dealer.table.shoe.last == 5
     dealer.see(STANDS)
     assert dealer.open == []
-    assert dealer.told[-1] == "5 withdrawn"
+    assert dealer.published[-1] == "5 withdrawn"
     assert (dealer.table.shoe.last, dealer.table.shoe.out) == (4, 4)
     assert dealer.result.state is ResultState.FINAL
 
@@ -564,7 +564,38 @@ def test_card_is_reported_as_placed_wherever_it_is_laid() -> None:
     dealer = table()
     for text, life in (("P1:9c", LYING), ("B1:9c", LYING), ("B1:9c", REMOVED), ("B1:9c", LYING)):
         dealer.see(text, life=life)
-    assert dealer.told[2:] == ["1 read", "1 placed", "1 removed", "1 placed"]
+    assert dealer.published[2:] == ["1 read", "1 placed", "1 removed", "1 placed"]
+
+
+def test_card_in_no_slot_is_another_one_by_its_number() -> None:
+    """Faces that lie aside one after the other, under two numbers, contradict nothing."""
+    dealer = table()
+    seen = dealer.see("P1:4h B1:4c -:9c")
+    cards = (*seen.cards[:2], seen_card(4, "-:3s"))
+    dealer.tell(replace(seen, at=dealer.tick(), cards=cards))
+    assert "READ_CONFLICT" not in dealer.raised
+
+
+@pytest.mark.parametrize(("below", "raised"), [(0.0, True), (1e-9, False)], ids=["at", "below"])
+def test_readings_contradict_one_another_from_the_gate_on(below: float, *, raised: bool) -> None:
+    """One that is less sure contradicts nothing."""
+    dealer = table()
+    gate = dealer.rules.confidence_gate
+    seen = dealer.see("P1:9c")
+    for face, confidence in (("9c", gate), ("3s", gate - below)):
+        card = replace(seen.cards[0], card=Card.parse(face), confidence=confidence)
+        dealer.tell(replace(seen, at=dealer.tick(), cards=(card,)))
+    assert ("READ_CONFLICT" in dealer.raised) is raised
+
+
+def test_card_burned_by_order_keeps_no_coup_open() -> None:
+    """It may lie there for long: the hands are cleared without it."""
+    dealer = table()
+    seen = dealer.see(f"{STANDS} P3:2c")
+    dealer.tell(BurnCard(dealer.tick(), *INSPECTOR, 1))
+    hands = tuple(replace(card, life=REMOVED) for card in seen.cards[:4])
+    dealer.tell(replace(seen, at=dealer.tick(), cards=(*hands, seen.cards[4])))
+    assert dealer.table.latest[-1].cleared_at == dealer.now
 
 
 def test_ended_shoe_goes_on_only_with_a_card_more() -> None:
@@ -646,10 +677,27 @@ def test_burn_counted_again_after_it_was_over() -> None:
     dealer.see(STANDS, coup=2)
     assert dealer.open == ["BURN_WRONG"]
     dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside[:3])))
+    assert [coup.sight for coup in dealer.table.latest] == [2]
     dealer.first = 4
     dealer.see(STANDS, coup=2)
     assert dealer.open == []
     assert (dealer.table.shoe.last, dealer.table.shoe.out) == (7, 7)
+
+
+def test_card_that_was_none_is_withdrawn_unless_it_was_burned() -> None:
+    """What is published of a card is of that number, whatever was burned."""
+    dealer = burn_table()
+    aside = [replace(seen_card(n, "-:-"), life=LYING) for n in range(1, 4)]
+    dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside[:2])))
+    dealer.first = 3
+    dealer.see("-:-", coup=2)
+    dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside)))
+    dealer.tell(CoupSeen(dealer.tick(), 2, ()))
+    assert "3 withdrawn" not in dealer.published
+    dealer.first = 4
+    dealer.see(f"{STANDS} P3:-", coup=3)
+    dealer.see(STANDS, coup=3)
+    assert dealer.published[-1] == "8 withdrawn"
 
 
 def test_wrong_burn_waits_for_the_result_of_the_first_coup() -> None:

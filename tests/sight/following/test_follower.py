@@ -46,12 +46,12 @@ FPS = 15  # half of a camera's: what goes by is told all the same, at half the t
 
 @dataclass
 class Desk:
-    """A follower that watches a stage, and what it said."""
+    """A follower that watches a stage, and what it reported."""
 
     stage: Stage
     dealing: str = UP
     burn: BurnKind = BurnKind.VALUE
-    said: list[Event] = field(default_factory=list)
+    reported: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.eye = Eye(self.stage)
@@ -72,15 +72,15 @@ class Desk:
             boxes = self.eye.cards_and_hands(frame.image, LEAST_SCORE)
             sight = Sight(frame.image, boxes, self.places.look(boxes, frame.image, frame.at))
             mouth = self.eye.mouth(frame.image)
-            self.said += self.follower.see(frame.at, mouth, sight)
+            self.reported += self.follower.see(frame.at, mouth, sight)
 
     def coup(self, number: int) -> CoupSeen:
-        """Return what was said last of a coup."""
-        return [e for e in self.said if isinstance(e, CoupSeen) and e.coup == number][-1]
+        """Return what was reported last of a coup."""
+        return [e for e in self.reported if isinstance(e, CoupSeen) and e.coup == number][-1]
 
     def alleged(self) -> set[str]:
         """Return the codes of all that was ever alleged."""
-        seen = [event for event in self.said if isinstance(event, CoupSeen)]
+        seen = [event for event in self.reported if isinstance(event, CoupSeen)]
         return {each.code for event in seen for each in event.alleged}
 
 
@@ -116,7 +116,7 @@ def test_coups_come_out_as_dealt(dealing: str, seed: int, fps: int) -> None:
     assert first.sure
     assert {card.life for card in (*first.cards, *second.cards)} == {Life.REMOVED}
     assert table.alleged() == set()
-    assert [event.at for event in table.said] == sorted(event.at for event in table.said)
+    assert [event.at for event in table.reported] == sorted(event.at for event in table.reported)
     assert not table.follower.waiting
 
 
@@ -125,7 +125,7 @@ def test_card_is_out_before_it_lies_and_lies_before_it_is_read() -> None:
     table = desk()
     table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
     table.play(table.stage.wait(1000))
-    reported = [event.cards[0] for event in table.said if isinstance(event, CoupSeen)]
+    reported = [event.cards[0] for event in table.reported if isinstance(event, CoupSeen)]
     assert reported[0].life is Life.OUT
     assert [card.slot for card in reported].index(Slot.PUNTO_1) > 0
     assert reported[-1].card == SIX[0]
@@ -143,7 +143,7 @@ def test_coup_that_proves_to_be_none_is_taken_back() -> None:
         hypotheses = {Hypothesis(2, lies, drawn): next_one, Hypothesis(1, None, lies): 1 - next_one}
         accounts.decoder = SimpleNamespace(hypotheses=hypotheses)  # type: ignore[assignment]
         table.play(table.stage.wait(40))
-    reported = [e.cards for e in table.said if isinstance(e, CoupSeen) and e.coup == 2]
+    reported = [e.cards for e in table.reported if isinstance(e, CoupSeen) and e.coup == 2]
     assert [[card.order for card in cards] for cards in reported] == [[6], []]
 
 
@@ -154,7 +154,7 @@ def test_cut_card_is_reported_once_and_is_no_card_of_the_coup() -> None:
     table.play(table.stage.wait(600))
     table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
     table.play(table.stage.wait(1000))
-    assert [type(event) for event in table.said].count(CutCardOut) == 1
+    assert [type(event) for event in table.reported].count(CutCardOut) == 1
     assert laid(table.coup(1)) == as_dealt(SIX[:1], 1)
 
 
@@ -222,7 +222,7 @@ def test_nothing_is_alleged_of_what_happened_while_nothing_was_seen() -> None:
             table.play(iter([None]), blind=1.5 * FPS < number < 3.7 * FPS)
         table.play(deal_coup(table.stage, SIX, UP))
         assert table.alleged() == set()
-        last = [event for event in table.said if isinstance(event, CoupSeen)][-1]
+        last = [event for event in table.reported if isinstance(event, CoupSeen)][-1]
         assert [str(card.card) for card in last.cards] == [str(card) for card in SIX]
 
 
@@ -311,14 +311,14 @@ def test_shoe_that_begins_while_cards_lie_counts_from_its_own_first(past: bool) 
     for card, slot in zip(NATURAL, Slot, strict=False):
         table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, card), PLACES[slot]))
     table.play(table.stage.wait(800))
-    table.said.clear()
+    table.reported.clear()
     table.follower.change_shoe(1, (), past=past)
     table.play(table.stage.clear())
     table.play(table.stage.wait(1500))
-    assert [event for event in table.said if isinstance(event, CoupSeen)] == [] or not past
+    assert [event for event in table.reported if isinstance(event, CoupSeen)] == [] or not past
     table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[1]), PLACES[Slot.PUNTO_1]))
     table.play(table.stage.wait(1000))
-    last = [event for event in table.said if isinstance(event, CoupSeen)][-1]
+    last = [event for event in table.reported if isinstance(event, CoupSeen)][-1]
     assert (last.coup, last.cards[0].order) == ((1, 1) if past else (2, 5))
 
 
@@ -330,11 +330,11 @@ def test_face_in_the_mouth_is_exposed_once() -> None:
         values = np.array([0, -6, -6, 0, back, face, -6, -6, -3, -6, np.nan], np.float32)
         for _ in range(pictures):
             frame = table.stage.picture()
-            table.said += table.follower.see(frame.at, values, None)
+            table.reported += table.follower.see(frame.at, values, None)
 
     for card, slot in zip(NATURAL[:3], Slot, strict=False):
         shown(0, -6, 5)
         table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, card), PLACES[slot]))
     shown(-6, 0, 30)
-    noticed = [event for event in table.said if isinstance(event, Noticed)]
+    noticed = [event for event in table.reported if isinstance(event, Noticed)]
     assert [event.code for event in noticed] == ["EXPOSED_IN_SHOE"]

@@ -17,8 +17,6 @@ from vision.sight.following.places import (
 )
 from vision.sight.geometry.plane import Homography, Image, Points, TableView
 
-SIDE = 100.0
-
 
 def _area(x: float, y: float) -> Points:
     return np.array([[x, y], [x + 75, y], [x + 75, y + 100], [x, y + 100]], np.float32)

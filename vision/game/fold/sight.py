@@ -162,12 +162,6 @@ def _partners(
 
     It is the one that was in its slot if there is one, else the one of its order.
     """
-    more = len(cards) - len(before)
-    pairs = list(zip(before, cards, strict=False))
-    if more >= 0 and all(old.order == card.order for old, card in pairs):
-        moved = sum([old.slot is not card.slot for old, card in pairs])
-        if moved == 0 or (moved == 1 and more == 0):
-            return [*before, *[None] * more], []
     left = list(before)
     found: dict[int, DealtCard] = {}
     for by_slot, by_order in ((True, True), (True, False), (False, True)):
@@ -357,7 +351,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
         table.coup = coup = None
     elif now == part:
         return
-    burning = shoe.burning or (coup is None and not shoe.burns)
+    burning = shoe.burning or coup is None
     others = [burn for burn in shoe.burns if burn.sight != event.coup]
     shoe = shoe._replace(
         burning=burning,

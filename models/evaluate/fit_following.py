@@ -3,7 +3,7 @@
 Counts how often each symbol of a slot is shown over an empty slot, a back and a face; each symbol
 of an edge at the lip by a card that emerges and one that is further out. A run of one symbol in one
 state is one observation, so that bursts of failures weigh as bursts; in a slot it weighs by its
-length, as `vision.sight.following.evidence` weighs it. What hides a slot is made neutral, and every
+length, as `vision.sight.following.places` weighs it. What hides a slot is made neutral, and every
 symbol keeps a share: a film more would have shown it. The weights of what is unlike the cards
 before are those of `models.evaluate.fit_cut`. Writes the `--parts` of `models/following.toml`, each
 with its log-likelihood in films held out.
@@ -25,8 +25,8 @@ from datasets.dealing.film_truth import NEVER, FilmTruth
 from models.evaluate import fit_cut
 from models.evaluate.streams import Film, Stream, films_of
 from vision.game.events import Slot
-from vision.sight.following.evidence import PARTS, PLACE_MS, WEIGHTS, EdgeWatch
-from vision.sight.following.places import BOXES, EDGES, SYMBOLS
+from vision.sight.following.evidence import PARTS, WEIGHTS, EdgeWatch
+from vision.sight.following.places import BOXES, EDGES, PLACE_MS, SYMBOLS
 
 PARTLY = 1  # the network's word for a card that is partly out
 # Symbols below this one show nothing and no hand.

@@ -26,10 +26,10 @@ from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.cards import HAND_OF, SHOE
 from vision.sight.following.decisions import Account, Accounts
-from vision.sight.following.evidence import AsideEvidence, LipEvidence, SlotEvidence, SymbolTable
+from vision.sight.following.evidence import LipEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.hypotheses import BEAM, Decoder, TableObservation
-from vision.sight.following.places import ElsewhereWatch
+from vision.sight.following.places import AsideEvidence, ElsewhereWatch, SlotEvidence
 from vision.sight.following.procedure import (
     ELSEWHERE,
     OVER,
@@ -131,7 +131,7 @@ def decode(
     stream = failing.film.stream
     rules = Rules(dealing=Dealing(stream.dealing))
     decoder = Decoder(Procedure(rules), burn=BURN_SEEN, beam=beam)
-    lip, slots = LipEvidence(table), SlotEvidence(table)
+    lip, slots = LipEvidence(table), SlotEvidence(table.slots)
     outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
     index = {at: index for index, at in enumerate(stream.looks)}

@@ -46,10 +46,9 @@ def test_export_of_a_coup_proves_itself(dealt: Table, tmp_path: Path, name: str)
         write_archive(sources, out)
 
 
-def test_export_of_a_coup_folds_the_log_once(
-    dealt: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The log is verified and searched for the coup in the same reading."""
+@pytest.fixture
+def folded(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
+    """Return the events that are folded from now on."""
     folded: list[Event] = []
     advance = session.advance
 
@@ -58,6 +57,13 @@ def test_export_of_a_coup_folds_the_log_once(
         return advance(desk, event)
 
     monkeypatch.setattr(session, "advance", counting)
+    return folded
+
+
+def test_export_of_a_coup_folds_the_log_once(
+    dealt: Table, tmp_path: Path, folded: list[Event]
+) -> None:
+    """The log is verified and searched for the coup in the same reading."""
     write_archive(Sources(dealt.log, folder_of(dealt.log)), tmp_path / "out", Part(coup=2))
     assert folded == dealt.events
 
@@ -147,21 +153,12 @@ def test_small_zip_does_not_fill_the_memory(dealt: Table, tmp_path: Path) -> Non
     tracemalloc.stop()
 
 
-def test_export_of_a_coup_reads_its_shoe_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_export_of_a_coup_reads_its_shoe_only(tmp_path: Path, folded: list[Event]) -> None:
     """A coup of one shoe of six costs a part of the log, found from its checkpoint."""
     log = tmp_path / "t.sqlite"
     with journal_of(log, 1, publish=False) as journal:
         journal.take(list(play(6 * COUPS_A_SHOE)))
-    folded: list[Event] = []
-    advance = session.advance
-
-    def counting(desk: TableSession, event: Event) -> Step:
-        folded.append(event)
-        return advance(desk, event)
-
-    monkeypatch.setattr(session, "advance", counting)
+    folded.clear()
     receipt = write_archive(Sources(log, folder_of(log)), tmp_path / "out", Part("s3", 7))
     total = sum('"event":' in record.body for record in read_log(log))
     assert len(folded) < total / 4

@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import av
 import cv2
@@ -26,6 +26,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.sight.geometry.plane import Image, Pixels
 
 SIZE = (320, 240)
+T = TypeVar("T", Shot, Outage)
 
 
 def camera_at(source: Path | str, **changes: float) -> CameraSection:
@@ -250,23 +251,13 @@ def camera() -> Iterator[HttpCamera]:
     found.close()
 
 
-def shot_within(shots: Iterator[Shot | Outage], seconds: float) -> Shot:
-    """Return the next picture; it must come in time."""
+def within(kind: type[T], shots: Iterator[Shot | Outage], seconds: float) -> T:
+    """Return the next picture, or the next outage; it must come in time."""
     end = time.monotonic() + seconds
     for shot in shots:
-        if isinstance(shot, Shot):
+        if isinstance(shot, kind):
             return shot
-        assert time.monotonic() < end, "no picture came"
-    raise AssertionError("the source ended")
-
-
-def outage_within(shots: Iterator[Shot | Outage], seconds: float) -> Outage:
-    """Return the next outage; it must come in time."""
-    end = time.monotonic() + seconds
-    for shot in shots:
-        if isinstance(shot, Outage):
-            return shot
-        assert time.monotonic() < end, "no outage was told"
+        assert time.monotonic() < end, f"no {kind.__name__} came"
     raise AssertionError("the source ended")
 
 
@@ -285,13 +276,13 @@ def test_stream_that_fails_is_named_and_reopened(
 ) -> None:
     """Each fault has its words and the time of the last good picture; nothing bad is shown."""
     shots = open_source(camera_at(camera.url))
-    first = shot_within(shots, 10)
+    first = within(Shot, shots, 10)
     camera.fail(fault)
-    outage = outage_within(shots, 10)
+    outage = within(Outage, shots, 10)
     assert words in outage.reason
     assert first.frame.at <= outage.since <= outage.at
     camera.mend()
-    again = shot_within(shots, 20)
+    again = within(Shot, shots, 20)
     assert again.frame.image.shape == (SERVED[1], SERVED[0], 3)
     assert again.frame.index > 0
     assert again.frame.at > outage.since
@@ -300,7 +291,7 @@ def test_stream_that_fails_is_named_and_reopened(
 def test_stream_that_may_repeat_itself_is_not_frozen(camera: HttpCamera) -> None:
     """With `frozen_s` 0 an encoder may send the same picture for as long as it likes."""
     shots = open_source(camera_at(camera.url, frozen_s=0.0, stall_s=1.0))
-    shot_within(shots, 10)
+    within(Shot, shots, 10)
     camera.fail("frozen")
     end = time.monotonic() + 2.5
     while time.monotonic() < end:
@@ -333,7 +324,7 @@ def test_stream_pictures_are_reported_as_they_are(camera: HttpCamera) -> None:
     known = [picture(number).mean() for number in range(60)]
     shots = open_source(camera_at(camera.url))
     for _ in range(10):
-        shot = shot_within(shots, 10)
+        shot = within(Shot, shots, 10)
         assert min(abs(shot.frame.image.mean() - level) for level in known) < 1.5
 
 
@@ -345,11 +336,11 @@ def test_rtsp_camera_that_fails_is_noticed_and_reopened(fault: str) -> None:
     camera = RtspCamera()
     try:
         shots = open_source(camera_at(camera.url))
-        shot_within(shots, 20)
+        within(Shot, shots, 20)
         camera.fail(fault)
-        assert outage_within(shots, 20).reason
+        assert within(Outage, shots, 20).reason
         camera.mend()
-        assert shot_within(shots, 30).frame.index > 0
+        assert within(Shot, shots, 30).frame.index > 0
     finally:
         camera.close()
 

@@ -26,8 +26,8 @@ from models.evaluate.streams import Film, Sighting, Stream
 from vision.config.table import TableConfig
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, PLACE_MS, WEIGHTS, SymbolTable
-from vision.sight.following.places import SYMBOLS, SlotWatch
+from vision.sight.following.evidence import EDGE_SYMBOLS, PARTS, WEIGHTS, SymbolTable
+from vision.sight.following.places import PLACE_MS, SYMBOLS, SlotWatch
 
 FRAME_MS = 50
 CARDS = (("4c", "PUNTO_1"), ("2d", "BANCO_1"), ("4h", "PUNTO_2"), ("Ks", "BANCO_2"))

@@ -203,6 +203,16 @@ def test_gatherer_knows_the_deck_when_all_were_shown() -> None:
         assert (crops == drawn(card)).all()
 
 
+def _name(gatherer: Gatherer, *cards: Card) -> None:
+    """Name what is asked about, one after the other; then nothing is."""
+    for card in cards:
+        showing = gatherer.unclear()
+        assert showing is not None
+        gatherer.name(showing, card)
+    assert gatherer.unclear() is None
+    assert not set(cards) & set(gatherer.missing)
+
+
 def test_gatherer_believes_neither_of_two_cards_of_one_name_at_once_and_asks() -> None:
     """A person's word settles it."""
     gatherer = Gatherer()
@@ -210,12 +220,7 @@ def test_gatherer_believes_neither_of_two_cards_of_one_name_at_once_and_asks() -
     shown(gatherer, sighting(seven_d, 0), sighting(seven_d, 300))
     assert gatherer.conflicts() == (seven_d,)
     assert {seven_d, seven_h} <= set(gatherer.missing)
-    for card in (seven_d, seven_h):
-        showing = gatherer.unclear()
-        assert showing is not None
-        gatherer.name(showing, card)
-    assert gatherer.unclear() is None
-    assert not {seven_d, seven_h} & set(gatherer.missing)
+    _name(gatherer, seven_d, seven_h)
 
 
 def test_gatherer_names_the_last_unsure_card_by_exclusion() -> None:
@@ -259,9 +264,4 @@ def test_gatherer_asks_about_a_card_shown_twice_while_another_is_missing() -> No
     shown(gatherer, sighting(seven_d, 0))
     shown(gatherer, sighting(seven_d, 300))
     assert gatherer.shown_twice() == (seven_d,)
-    for card in (seven_d, seven_h):
-        showing = gatherer.unclear()
-        assert showing is not None
-        gatherer.name(showing, card)
-    assert gatherer.unclear() is None
-    assert not {seven_d, seven_h} & set(gatherer.missing)
+    _name(gatherer, seven_d, seven_h)

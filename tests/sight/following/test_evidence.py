@@ -9,13 +9,11 @@ import pytest
 
 from vision.sight.following.evidence import (
     EDGE_SYMBOLS,
-    AsideEvidence,
     LipEvidence,
-    SlotEvidence,
     SymbolTable,
 )
 from vision.sight.following.hypotheses import Lip
-from vision.sight.following.places import SYMBOLS, SlotObservation
+from vision.sight.following.places import SYMBOLS, AsideEvidence, SlotEvidence, SlotObservation
 
 REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]
 
@@ -142,7 +140,7 @@ def test_card_held_before_the_shoe_may_change_its_looks_five_times_a_second() ->
 
 def test_run_of_one_symbol_counts_ever_less() -> None:
     """Ten looks that show the same say less than twice what the first two say."""
-    slots = SlotEvidence(_table())
+    slots = SlotEvidence(_table().slots)
     weights = [
         float(np.ptp(slots.take(_same_in_all(1), at), axis=0)[0]) for at in range(0, 1000, 100)
     ]
@@ -153,7 +151,7 @@ def test_run_of_one_symbol_counts_ever_less() -> None:
 @pytest.mark.parametrize(("covered", "seen"), [(0.0, True), (0.2, False)])
 def test_card_under_a_hand_was_not_seen_to_lie(covered: float, *, seen: bool) -> None:
     """What a hand holds over a slot on its way to another has not come to lie there."""
-    slots, seen_there = SlotEvidence(_table()), SlotObservation(1, None, covered, moves=False)
+    slots, seen_there = SlotEvidence(_table().slots), SlotObservation(1, None, covered, moves=False)
     for at in range(0, 1000, 100):
         slots.take([seen_there] * 6, at)
     assert slots.holds == [seen] * 6

@@ -30,8 +30,8 @@ from vision.sight.following.cards import (
     CoupCard,
     Place,
 )
-from vision.sight.following.evidence import Values
 from vision.sight.following.hypotheses import LEAST_LAWFUL, Decoder, Layout, State
+from vision.sight.following.places import Values
 from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT
 from vision.sight.reading.faces import Face
 

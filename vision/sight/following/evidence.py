@@ -1,11 +1,9 @@
-"""How likely what is seen is in each hypothesis: the lip by the mouth's network, slots by symbols.
+"""How likely what the mouth's network sees is in each hypothesis.
 
-Failures of sight are bursts, not looks: a symbol that goes on is counted ever less the longer it
-has lasted, and the mouth's pictures by a time within which they say the same. What hides a slot
-says nothing of it. What the mouth's network says of a back differs from deck to deck and from hand
-to hand, and is the same for all cards of a shoe: so a face that waits in the mouth, and the cut
-card, are what is unlike the cards before. The figures are fitted by
-`models.evaluate.fit_following` and read from a file.
+Failures of sight are bursts, not looks: pictures within some time say the same. What the network
+says of a back differs from deck to deck and from hand to hand, and is the same for all cards of a
+shoe: so a face that waits in the mouth, and the cut card, are what is unlike the cards before. The
+figures are fitted by `models.evaluate.fit_following` and read from a file.
 """
 
 from __future__ import annotations
@@ -19,23 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.events import Slot
 from vision.sight.detection.mouth import LEAST_CARDS
-from vision.sight.following.places import COVERED, SYMBOLS, SlotObservation
-
-Values = NDArray[np.float64]
+from vision.sight.following.places import SYMBOLS, Values
 
 # Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
 # bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
 MOUTH_MS = 60.0
-# A run of one symbol counts as ln(1 + its length / this) looks, ms.
-PLACE_MS = 200.0
-# A card was seen to lie in a slot once the looks since it came, with no hand over it, are so much
-# likelier with one, ln: 20 times. Less, and what is carried by was seen to lie; more tells later.
-SEEN = 3.0
-# Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot
-# that was bare for a minute a card that seems to be laid now is to be seen at once.
-BURST_MS = 1000.0
 # The share of pictures (0 to 1) of which the mouth's network says nothing.
 MOUTH_FLAT = 0.006
 # The edge of a card goes out or in if it moves by so much, in depths of a card, within so many ms,
@@ -50,10 +37,6 @@ HAND_LINE = (2.0, -4.0)
 # long must it have been there to draw a card that the mouth does not see: one that carries a card
 # off draws no other on its way.
 HAND_MS = 150
-# How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
-# that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
-# overlooked in one of ten.
-ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # A card that is held or turned before the shoe looks partly or wholly out by turns, with 1 in 2
 # each for some 0.2 s. If it changed never, a second draw would be taken for it; if it did in each
 # picture, it would seem to be pushed back and drawn again.
@@ -318,68 +301,6 @@ class LipEvidence:
             wholly + (0.0 if self._edge.rests(edge) else STIRS),
         ])  # fmt: skip
         return found * (elapsed / MOUTH_MS)
-
-
-class _Runs:
-    """How much looks at places count: ever less, the longer one symbol has lasted there."""
-
-    def __init__(self, symbols: Sequence[int]) -> None:
-        """Begin with what the places showed all the time before."""
-        self._runs = [(symbol, 0) for symbol in symbols]  # each since when, ms
-        self._at: int | None = None
-
-    def weights(self, symbols: Sequence[int], at: int) -> list[float]:
-        """Return the weights (0 to 1) of the symbols of a look at a time, ms."""
-        elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
-        self._at = at
-        self._runs = [
-            run if run[0] == symbol else (symbol, at)
-            for run, symbol in zip(self._runs, symbols, strict=True)
-        ]
-        return [
-            min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since))) for _, since in self._runs
-        ]
-
-
-class AsideEvidence:
-    """Turns what is seen outside the slots into how much likelier it is if cards lie there."""
-
-    def __init__(self) -> None:
-        self._runs = _Runs((False, False))
-
-    def take(self, seen: int, at: int) -> tuple[float, float]:
-        """Return the ratios of a first and of a further card for a look at a time, ms.
-
-        So many cards are seen there; a run counts as in the slots.
-        """
-        first, more = self._runs.weights((seen > 0, seen > 1), at)
-        return (
-            (ASIDE_SEEN if seen > 0 else ASIDE_UNSEEN) ** first,
-            (ASIDE_SEEN if seen > 1 else ASIDE_UNSEEN) ** more,
-        )
-
-
-class SlotEvidence:
-    """Turns the looks at the six slots into likelihoods of empty, back and face."""
-
-    def __init__(self, table: SymbolTable) -> None:
-        self._table = table.slots
-        self._runs = _Runs([-1] * len(Slot))
-        self._held: Values = np.zeros(len(Slot))  # ln, since the slot last looked empty
-
-    @property
-    def holds(self) -> list[bool]:
-        """Whether each slot was seen to hold a card."""
-        return [bool(held > SEEN) for held in self._held]
-
-    def take(self, observations: Sequence[SlotObservation], at: int) -> Values:
-        """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
-        symbols = [one.symbol for one in observations]
-        found: Values = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
-        most = [np.inf if one.covered <= COVERED else 0.0 for one in observations]
-        shown = np.minimum(most, found[1:].max(axis=0) - found[0])
-        self._held = np.maximum(0, self._held + shown)
-        return found
 
 
 class ExposureWatch:

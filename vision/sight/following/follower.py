@@ -43,21 +43,21 @@ from vision.sight.following.decisions import (
     rounded,
 )
 from vision.sight.following.evidence import (
-    AsideEvidence,
     CutWatch,
     ExposureWatch,
     LipEvidence,
-    SlotEvidence,
     SymbolTable,
-    Values,
 )
 from vision.sight.following.hypotheses import Decoder, Lip, TableObservation
 from vision.sight.following.places import (
     COVERED,
     STRONG,
+    AsideEvidence,
     ElsewhereWatch,
     FlashWatch,
+    SlotEvidence,
     SlotObservation,
+    Values,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
 from vision.sight.geometry.plane import Image, Points, TableView
@@ -133,7 +133,7 @@ class Follower:
         self._rules = rules
         self._odds = allege_odds
         self.faces = faces
-        self._lip, self._slots = LipEvidence(table), SlotEvidence(table)
+        self._lip, self._slots = LipEvidence(table), SlotEvidence(table.slots)
         self._elsewhere = ElsewhereWatch(view)
         self._flash = FlashWatch(view)
         self._aside = AsideEvidence()

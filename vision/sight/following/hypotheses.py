@@ -28,7 +28,7 @@ from vision.sight.following.cards import (
     Cards,
     CoupCard,
 )
-from vision.sight.following.evidence import Values
+from vision.sight.following.places import Values
 
 Codes = tuple[str, ...]
 Layout = tuple[int | None, ...]  # slots, in the order of leaving

@@ -1,9 +1,11 @@
-"""What each of the six slots shows at one look, as one of a few symbols.
+"""What each of the six slots shows at one look, as one of a few symbols, and how much that counts.
 
 A symbol joins four things: the card box found in the slot, whether a hand covers it, how unlike the
 empty slot it looks, and whether something moves there. How likely each symbol is over an empty
 slot, a back and a face is counted on films (`models.evaluate.fit_following`), not set here; here is
-only where the bins of a symbol end. A look costs six patches of 18 x 24 pixels.
+only where the bins of a symbol end. A look costs six patches of 18 x 24 pixels. Failures of sight
+are bursts, not looks: a symbol that goes on is counted ever less the longer it has lasted. What
+hides a slot says nothing of it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from vision.sight.geometry.plane import (
 )
 
 Patches = NDArray[np.float32]
+Values = NDArray[np.float64]
 # Width and height of a slot's patch in pixels, and the size of the patch in slots: enough to see
 # that something lies there; more costs time only.
 PATCH = (18, 24)
@@ -78,6 +81,18 @@ AGAIN_MS = 400
 STILL_PX = 4.0
 BOXES, EDGES = 5, len(UNLIKE) + 1
 SYMBOLS = BOXES * 2 * EDGES * 2
+# A run of one symbol counts as ln(1 + its length / this) looks, ms.
+PLACE_MS = 200.0
+# A card was seen to lie in a slot once the looks since it came, with no hand over it, are so much
+# likelier with one, ln: 20 times. Less, and what is carried by was seen to lie; more tells later.
+SEEN = 3.0
+# Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot
+# that was bare for a minute a card that seems to be laid now is to be seen at once.
+BURST_MS = 1000.0
+# How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
+# that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
+# overlooked in one of ten.
+ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -374,3 +389,69 @@ def _meets(quad: Points, area: Points) -> bool:
     """Whether the upright box round a quad shares anything with an area (2 x 2 px)."""
     low, high = bounds(quad)
     return bool((low < area[1]).all() and (high > area[0]).all())
+
+
+# --- as evidence ----------------------------------------------------------------------------------
+
+
+class _Runs:
+    """How much looks at places count: ever less, the longer one symbol has lasted there."""
+
+    def __init__(self, symbols: Sequence[int]) -> None:
+        """Begin with what the places showed all the time before."""
+        self._runs = [(symbol, 0) for symbol in symbols]  # each since when, ms
+        self._at: int | None = None
+
+    def weights(self, symbols: Sequence[int], at: int) -> list[float]:
+        """Return the weights (0 to 1) of the symbols of a look at a time, ms."""
+        elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
+        self._at = at
+        self._runs = [
+            run if run[0] == symbol else (symbol, at)
+            for run, symbol in zip(self._runs, symbols, strict=True)
+        ]
+        return [
+            min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since))) for _, since in self._runs
+        ]
+
+
+class AsideEvidence:
+    """Turns what is seen outside the slots into how much likelier it is if cards lie there."""
+
+    def __init__(self) -> None:
+        self._runs = _Runs((False, False))
+
+    def take(self, seen: int, at: int) -> tuple[float, float]:
+        """Return the ratios of a first and of a further card for a look at a time, ms.
+
+        So many cards are seen there; a run counts as in the slots.
+        """
+        first, more = self._runs.weights((seen > 0, seen > 1), at)
+        return (
+            (ASIDE_SEEN if seen > 0 else ASIDE_UNSEEN) ** first,
+            (ASIDE_SEEN if seen > 1 else ASIDE_UNSEEN) ** more,
+        )
+
+
+class SlotEvidence:
+    """Turns the looks at the six slots into likelihoods of empty, back and face."""
+
+    def __init__(self, table: Values) -> None:
+        """`table` (3 x SYMBOLS): log-likelihoods over an empty slot, a back and a face."""
+        self._table = table
+        self._runs = _Runs([-1] * len(Slot))
+        self._held: Values = np.zeros(len(Slot))  # ln, since the slot last looked empty
+
+    @property
+    def holds(self) -> list[bool]:
+        """Whether each slot was seen to hold a card."""
+        return [bool(held > SEEN) for held in self._held]
+
+    def take(self, observations: Sequence[SlotObservation], at: int) -> Values:
+        """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
+        symbols = [one.symbol for one in observations]
+        found: Values = self._table[:, symbols] * np.array(self._runs.weights(symbols, at))
+        most = [np.inf if one.covered <= COVERED else 0.0 for one in observations]
+        shown = np.minimum(most, found[1:].max(axis=0) - found[0])
+        self._held = np.maximum(0, self._held + shown)
+        return found

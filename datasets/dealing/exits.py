@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from vision.sight.quality.table_fit import BELIEVED
+
 Json = dict[str, Any]
 # An `out` is in time from the instant a card is wholly out until so long after it, ms: the figure
-# that is promised.
-IN_TIME_MS = 300
+# that is promised. And from so long before, ms, half a picture of a quick camera: within the last
+# millimetres nobody could say (`CLEAR_MM` of `datasets.mouth.answers`).
+IN_TIME_MS, ALMOST_MS = 300, 20
 # An `out` belongs to a card if it comes from so long before the card began to leave to so long
 # after it lay, ms. Wider, and it is taken for its neighbour's.
 BEFORE_MS, AFTER_MS = 300, 1500
@@ -20,6 +23,7 @@ BEFORE_MS, AFTER_MS = 300, 1500
 class Exits:
     """Counts of cards that left the shoe: their `out` came early, in time, late or never.
 
+    `withheld` are those, of all four, that were said together once the view was believed.
     `before_rest`: in time or late, but before the card lay. `placed`: its `out` is of the card that
     was then reported in the slot where it lay.
     """
@@ -29,6 +33,7 @@ class Exits:
     in_time: int = 0
     late: int = 0
     never: int = 0
+    withheld: int = 0
     before_rest: int = 0
     placed: int = 0
 
@@ -36,33 +41,44 @@ class Exits:
         """Return the shares in words."""
         if not self.cards:
             return "no card left the shoe"
-        percent = 100 / self.cards
+        percent, believed = 100 / self.cards, self.cards - self.withheld
         return (
             f"{self.cards} cards left the shoe: out said within {IN_TIME_MS / 1000:g} s "
             f"{self.in_time * percent:.1f} %, early {self.early * percent:.1f} %, late "
             f"{self.late * percent:.1f} %, never {self.never * percent:.1f} %; before it lay "
             f"{self.before_rest * percent:.1f} %; in the right place {self.placed * percent:.1f} %"
+            f"; once the view was believed, in time {self.in_time} of {believed} "
+            f"({100 * self.in_time / max(believed, 1):.1f} %)"
         )
 
 
 def compare_exits(cards: Sequence[Json], messages: Sequence[Json], tally: Exits) -> None:
     """Count every card of the truth (in the order they left) by the `out` that belongs to it.
 
-    One that is found where it lies is said to be out then: otherwise the `out` of the card behind
-    it would be taken for its own, and all later ones be late.
+    One that is found where it lies is said to be out then. What is in time for a card belongs to
+    it: otherwise, after one that was missed, each `out` would be taken for that of the card before.
     """
     events = list(_card_events(messages))
     outs = [(at, order) for at, kind, order, _ in events if kind in {"out", "found"}]
     slots = {order: slot for _, kind, order, slot in events if kind == "placed"}
-    for card in cards:
-        tally.cards += 1
-        found = _belonging(card, outs)
-        if found is None:
+    withheld, tally.cards = _withheld(outs), tally.cards + len(cards)
+    belongs: dict[int, tuple[int, int]] = {}
+    for window in (_in_time, _near):
+        for number, card in enumerate(cards):
+            low, high = window(card)
+            own = next((found for found in outs if low <= found[0] <= high), None)
+            if number not in belongs and own is not None:
+                belongs[number] = own
+                outs.remove(own)
+    for number, card in enumerate(cards):
+        if number not in belongs:
             tally.never += 1
-            continue
-        outs.remove(found)
-        _judge(card, found[0], tally)
-        tally.placed += slots.get(found[1]) == card["slot"]
+        else:
+            at, order = belongs[number]
+            _judge(card, at, tally)
+            tally.placed += slots.get(order) == card["slot"]
+        in_time = number in belongs and belongs[number][0] <= _in_time(card)[1]
+        tally.withheld += number < withheld and not in_time
 
 
 def cut_seen(messages: Sequence[Json]) -> bool:
@@ -84,16 +100,28 @@ def _card_events(messages: Sequence[Json]) -> Iterator[tuple[int, str, int, str 
             yield round(1000 * (at - first)), seen["event"], seen["order"], seen["slot"]
 
 
-def _belonging(card: Json, outs: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    low, high = card["began_ms"] - BEFORE_MS, card["placed_ms"] + AFTER_MS
-    return next((found for found in outs if low <= found[0] <= high), None)
+def _withheld(outs: Sequence[tuple[int, int]]) -> int:
+    """Return how many cards were said together, first of all: once a run the view is believed."""
+    together = sum(at == outs[0][0] for at, _ in outs)
+    return together if together >= BELIEVED else 0
+
+
+def _in_time(card: Json) -> tuple[int, int]:
+    """Return from when to when an `out` is in time, ms."""
+    return card["out_ms"] - ALMOST_MS, card["out_ms"] + IN_TIME_MS
+
+
+def _near(card: Json) -> tuple[int, int]:
+    """Return from when to when an `out` may be that of a card, ms."""
+    return card["began_ms"] - BEFORE_MS, card["placed_ms"] + AFTER_MS
 
 
 def _judge(card: Json, at: int, tally: Exits) -> None:
-    if at < card["out_ms"]:
+    first, last = _in_time(card)
+    if at < first:
         tally.early += 1
-    elif at <= card["out_ms"] + IN_TIME_MS:
+    elif at <= last:
         tally.in_time += 1
     else:
         tally.late += 1
-    tally.before_rest += card["out_ms"] <= at < card["placed_ms"]
+    tally.before_rest += first <= at < card["placed_ms"]

@@ -25,6 +25,7 @@ START = {"topic": "casino/a/table/1/status", "payload": {"at": "2026-01-01T00:00
     ("at_ms", "counted"),
     [
         pytest.param(1150, "early", id="before it was wholly out"),
+        pytest.param(1185, "in_time", id="as its last millimetres left"),
         pytest.param(1200, "in_time", id="as it was wholly out"),
         pytest.param(1500, "in_time", id="within the promise"),
         pytest.param(1600, "late", id="after it"),
@@ -65,6 +66,33 @@ def test_card_that_is_found_where_it_lies_does_not_make_the_next_one_late() -> N
     tally = Exits()
     compare_exits([CARD, behind], [START, *published], tally)
     assert (tally.late, tally.in_time) == (1, 1)
+
+
+def test_missed_card_makes_no_other_one_late() -> None:
+    """The `out` of the card behind a missed one is its own, though it came while that one lay."""
+    rows = [
+        CARD | {"began_ms": 1000 + ms, "out_ms": 1200 + ms, "placed_ms": 1900 + ms}
+        for ms in (0, 1000, 2000)
+    ]
+    said = [card_message(2300, "out", 1), card_message(3300, "out", 2)]
+    tally = Exits()
+    compare_exits(rows, [START, *said], tally)
+    assert (tally.in_time, tally.late, tally.never) == (2, 0, 1)
+
+
+@pytest.mark.parametrize(("cards", "withheld"), [(2, 0), (3, 3)])
+def test_cards_said_together_first_of_all_were_withheld(cards: int, withheld: int) -> None:
+    """Three that are found at one instant are those after which the view was believed."""
+    rows = [
+        CARD | {"began_ms": 1000 + ms, "out_ms": 1200 + ms, "placed_ms": 1900 + ms}
+        for ms in range(0, 500 * cards, 500)
+    ]
+    said = [card_message(3100, "found", order + 1) for order in range(cards)]
+    behind = CARD | {"began_ms": 9000, "out_ms": 9200, "placed_ms": 9900}
+    tally = Exits()
+    compare_exits([*rows, behind], [START, *said, card_message(9300, "out", cards + 1)], tally)
+    assert (tally.cards, tally.in_time, tally.withheld) == (cards + 1, 1, withheld)
+    assert f"in time 1 of {cards + 1 - withheld} " in str(tally)
 
 
 def test_cut_card_is_seen_if_the_shoe_says_so() -> None:

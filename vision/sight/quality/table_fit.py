@@ -2,11 +2,10 @@
 
 Cards leave the mouth and come to lie in the slots, in the order of the house, as large as cards
 are, and their faces are not in mirror image. Where they do otherwise it is the view that is wrong,
-not the dealer. So nothing but a first card out is reported before three cards of the right size
-were seen to leave and to lie where they were due; and what goes against the view later is held
-back. One coup may be a dealer's mistake, which is then reported a coup late. Two are not: then the
-reader is blind, for a reason that names the cure, until the cards do what they should, and what was
-held back is dropped.
+not the dealer. So nothing is reported before three cards of the right size were seen to leave and
+to lie where they were due; and what goes against the view later is held back. One coup may be a
+dealer's mistake, which is then reported a coup late. Two are not: then the reader is blind, for a
+reason that names the cure, until the cards do what they should, and what was held back is dropped.
 """
 
 from __future__ import annotations

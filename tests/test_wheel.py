@@ -33,7 +33,7 @@ def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
         names = set(archive.namelist())
         entry_points = next(n for n in names if n.endswith("entry_points.txt"))
         commands = archive.read(entry_points).decode()
-    for name in ("detector", "corners", "classifier", "mouth"):
+    for name in ("detector", "corners", "classifier", "mouth", "cut"):
         for ending in ("onnx", "toml"):
             assert f"vision/models/{name}.{ending}" in names
     for name in ("deal.mp4", "truth.json", "table.toml"):

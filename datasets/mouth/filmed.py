@@ -5,6 +5,7 @@ Only pictures around a draw are made. What a watcher should say follows from the
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -52,22 +53,28 @@ MANNERED = 0.5
 # Share of the films whose only mistake is two cards drawn as one: among seven they were one in
 # ninety of the samples, and never learnt.
 TWICE = 0.35
-# Cards gone before a film in which the cut card passes: it lies 402 cards deep.
-CUT_START = 396
+# Share of the films in which the cut card passes, and cards gone before one: it lies 402 deep.
+CUTS, CUT_START = 0.3, 396
+Sample = tuple[Image, NDArray[np.float32]]
 
 
-def film_samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray[np.float32]]]:
+def film_samples(seed: int, *, split: str = "train") -> Iterator[Sample]:
     """Yield samples for ever, as `samples.samples` does."""
+    return itertools.chain.from_iterable(films(seed, split=split))
+
+
+def films(seed: int, *, split: str, cuts: float = CUTS) -> Iterator[Iterator[Sample]]:
+    """Yield the samples of films for ever, film by film; in a share `cuts` the cut card passes."""
     rng = np.random.default_rng([{"train": 1, "test": 2}[split], 9, seed])
     while True:
         try:
-            show = rehearsed(rng, split)
+            show = rehearsed(rng, split, cuts=cuts)
         except ConfigurationError:
             continue  # what is left of the shoe does not hold the cards of the mistake
-        yield from _of_film(rng, show)
+        yield _of_film(rng, show)
 
 
-def rehearsed(rng: Rng, split: str, style: Style | None = None) -> Show:
+def rehearsed(rng: Rng, split: str, style: Style | None = None, *, cuts: float = CUTS) -> Show:
     """Rehearse two coups in a style, any of the split if none, with what can go wrong."""
     if style is None:
         known = styles(split)
@@ -81,7 +88,7 @@ def rehearsed(rng: Rng, split: str, style: Style | None = None) -> Show:
         coups=2,
         dealing=list(Dealing)[int(rng.integers(3))],
         pace=float(rng.uniform(0.7, 1.9)),
-        started_at=CUT_START if rng.random() < 0.3 else 0,
+        started_at=CUT_START if rng.random() < cuts else 0,
         slip_every=1,
         from_sight=True,
         slips=(Slip.TWO_AT_ONCE,) if rng.random() < TWICE else (),
@@ -103,7 +110,7 @@ def table_view(look: Look) -> TableView:
     return TableView(plane, slots, layout.mouth_polygon().astype(np.float32))
 
 
-def _of_film(rng: Rng, show: Show) -> Iterator[tuple[Image, NDArray[np.float32]]]:
+def _of_film(rng: Rng, show: Show) -> Iterator[Sample]:
     look, shot = show.look, Shot(show.look)
     patch = MouthPatch(table_view(look))
     quality = int(rng.choice([40, 60, 80, 100]))

@@ -32,7 +32,16 @@ TWO, FLUSH, UNDER, STAYS, HELD = 0.4, 0.3, 0.6, 0.45, 0.12
 class Play:
     """Actions at one shoe: `moment(time)` and `answer(time)`, 0 <= time < `length` s."""
 
-    def __init__(self, shoe: Shoe, rng: Rng, *, actions: int = 1) -> None:
+    def __init__(
+        self,
+        shoe: Shoe,
+        rng: Rng,
+        *,
+        actions: int = 1,
+        first: Kind | None = None,
+        reaches: bool = False,
+    ) -> None:
+        """Play with a next card that shows `first`, None: any; or an arm only `reaches` over it."""
         self.shoe, self.rng = shoe, rng
         self.depth = shoe.size[0]
         self.cards: list[Moving] = []
@@ -47,10 +56,15 @@ class Play:
         self.time, self.length = 0.0, np.inf
         for which in (0, 1):
             self._hand_to(0.01, *self._home(which), which=which)
-        self._next(Kind.BACK if rng.random() < 0.65 else self._any_kind())
+        if first is None:
+            first = Kind.BACK if rng.random() < 0.65 else self._any_kind()
+        self._next(first)
         self._wait(rng.uniform(0.3, 1.0))
         for _ in range(actions):
-            self._action()
+            if reaches:
+                self._reach_over()
+            else:
+                self._action()
             self._wait(float(rng.choice([0.0, rng.uniform(0, 0.8)])))
         ends = [card.gone for card in self.cards if np.isfinite(card.gone)]
         self.time = max([self.time, *ends]) + 0.6

@@ -51,7 +51,7 @@ def samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray
         answers = [play.answer(float(time)) for time in times]
         odds = np.array([_odds(answer) for answer in answers])
         for chosen in rng.choice(len(times), PER_PLAY, replace=False, p=odds / odds.sum()):
-            yield _sample(rng, play, float(times[chosen])), label(answers[chosen])
+            yield picture(rng, play, float(times[chosen])), label(answers[chosen])
 
 
 def _odds(answer: Answer) -> float:
@@ -71,8 +71,8 @@ def label(answer: Answer) -> NDArray[np.float32]:
     )
 
 
-def _sample(rng: Rng, play: Play, time: float) -> Image:
-    """Return the three patches of an instant, one above the other."""
+def picture(rng: Rng, play: Play, time: float) -> Image:
+    """Return the three patches of an instant of a play, one above the other."""
     quiet = float(rng.choice([0.1, 0.1, play.length - 0.05]))
     if rng.random() < 0.1:
         quiet = float(rng.uniform(0.1, play.length))  # the rest was learnt at a wrong moment

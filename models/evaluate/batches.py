@@ -15,7 +15,7 @@ import onnxruntime as ort
 
 from vision.inference.load import packaged
 
-NETWORKS = ("detector", "corners", "classifier", "mouth")
+NETWORKS = ("detector", "corners", "classifier", "mouth", "cut")
 PX = 416  # side of the detector's picture: what it was trained on, and looks at
 
 

@@ -1,8 +1,8 @@
 """How much what is unlike the cards before weighs for the cut card: fitted on films with truth.
 
-Of all that leaves a shoe, the cut card or another card, each counts once, however many pictures
-show it: pictures of one card fail together. Both kinds weigh alike, so that what is fitted is how
-much likelier a picture is of the one than of the other. What else passes a mouth, as an arm does,
+Of all that leaves a shoe, the cut card or another card, each counts once, by what its last picture
+says of all: pictures of one card fail together. Both kinds weigh alike, so that what is fitted is
+how much likelier a card is the one than the other. What else passes a mouth, as an arm does,
 is known from cards by other evidence.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluate.streams import Film
-from vision.sight.following.evidence import LEFT_MS, WEIGHTS, CutEvidence
+from vision.sight.following.evidence import WEIGHTS, CutEvidence
 
-# A card leaves in so many ms before and after the pictures that show it; what is out for longer
-# than the second is no card on its way.
+# A card is out before so many ms after the last picture that shows it, and without one so long it
+# has left; what is out for longer than the second is no card on its way.
 AROUND_MS, LONGEST_MS = 100, 3000
 # How much weights are drawn to 0, as a share of a film's likelihood, and how often Newton's step is
 # taken: a ridge that keeps a weight finite where one kind was never seen without it.
@@ -28,7 +28,7 @@ Values = NDArray[np.float64]
 
 
 class Leaving(NamedTuple):
-    """One card that leaves: what of each of its pictures (N x 4) is unlike; if it is the cut."""
+    """One card that leaves: what of it is unlike (4), as far as it was seen; if it is the cut."""
 
     unlike: Values
     is_cut: bool
@@ -48,18 +48,18 @@ def _leaving(film: Film) -> Iterator[Leaving]:
         if (unlike := evidence.unlike(np.asarray(values, np.float64), at)) is not None
         and evidence.is_known
     ]
-    ends = [i for i, ((a, _), (b, _)) in enumerate(pairwise(pictures), 1) if b - a > LEFT_MS]
+    ends = [i for i, ((a, _), (b, _)) in enumerate(pairwise(pictures), 1) if b - a > AROUND_MS]
     for first, end in pairwise([0, *ends, len(pictures)]):
         times = [at for at, _ in pictures[first:end]]
         if not times or times[-1] - times[0] > LONGEST_MS:
             continue
         is_cut = film.truth.cut is not None and _among(times, [film.truth.cut])
         if is_cut or _among(times, outs):
-            yield Leaving(np.array([unlike for _, unlike in pictures[first:end]]), is_cut)
+            yield Leaving(pictures[end - 1][1], is_cut)
 
 
 def _among(times: Sequence[int], outs: Iterable[int]) -> bool:
-    return any(times[0] - AROUND_MS < out < times[-1] + AROUND_MS for out in outs)
+    return any(times[0] <= out < times[-1] + AROUND_MS for out in outs)
 
 
 def fitted(leaving: Sequence[Leaving]) -> Values:
@@ -83,13 +83,10 @@ def log_likelihood(weights: Values, leaving: Sequence[Leaving]) -> float:
 
 
 def _stacked(leaving: Sequence[Leaving]) -> tuple[Values, Values, Values]:
-    """Return pictures (N x 4), whether of the cut card, and the share that each counts."""
-    lengths = [len(each.unlike) for each in leaving]
-    x = np.concatenate([np.zeros((0, len(WEIGHTS))), *(each.unlike for each in leaving)])
-    y = np.repeat([float(each.is_cut) for each in leaving], lengths)
-    share = np.repeat([1 / length for length in lengths], lengths)
-    for kind in (0, 1):
-        share[y == kind] /= 2 * max(share[y == kind].sum(), 1e-9)
+    """Return cards (N x 4), whether they are the cut card, and the share that each counts."""
+    x = np.array([each.unlike for each in leaving]).reshape(-1, len(WEIGHTS))
+    y = np.array([float(each.is_cut) for each in leaving])
+    share = np.array([1 / (2 * np.count_nonzero(y == kind)) for kind in y])
     return x, y, share
 
 

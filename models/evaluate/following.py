@@ -143,7 +143,7 @@ def decode(
             places = slots.take(failing.slots(sighting.places, at), at)
             shown = TableObservation.of(places, slots.holds, reads[index[at]], aside)
         likely = lip.take(values, at)
-        if not decoder.step(at, likely, shown, hands=lip.hands, still_at=still_at):
+        if not decoder.step(at, likely, shown, mouth=lip.mouth, still_at=still_at):
             continue
         tally.hypotheses.append(len(decoder.hypotheses))
         decoded.note(at, accounts, accounts.take(at, looked=sighting is not None))

@@ -109,7 +109,7 @@ class Stream:
 def stream(film: Path, table: Path, cache: Path) -> Stream:
     """Return the stream of a film, from the cache if it was read before."""
     config = load(table)
-    names = ("detector", "mouth", "classifier", "corners")
+    names = ("detector", "mouth", "cut", "classifier", "corners")
     digest = hashlib.sha256(f"{EDITION} {config.view} {film.stat().st_size}".encode())
     for name in names:
         digest.update(packaged(name).read_bytes())
@@ -143,7 +143,7 @@ class _Eye:
     def __init__(self, config: TableConfig, models: ModelSet) -> None:
         view, size = config.view.table_view(), (config.camera.width, config.camera.height)
         self._models, self._every_ms = models, 1000 / config.models.looks_per_s
-        self._gate, self._mouth = MotionGate(), MouthSight(view, models.mouth)
+        self._gate, self._mouth = MotionGate(), MouthSight(view, models.mouth, models.cut)
         self._part = WatchedPart(self._gate, mouth_outline(view), size)
         self._boxes, self._places = TableBoxes(models.detector, view, size), SlotWatch(view)
         self._check = FaceCheck(models.classifier, view)

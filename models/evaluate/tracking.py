@@ -214,7 +214,10 @@ class Ours:
         faces = FaceReader(film.view, models, Limits(1e-5, 50), decks=8)
         rules = Rules(dealing=film.dealing)
         self._follower = Follower(film.view, models.symbols, faces, rules, allege_odds=50)
-        self._mouth, self._places = MouthSight(film.view, models.mouth), SlotWatch(film.view)
+        self._mouth, self._places = (
+            MouthSight(film.view, models.mouth, models.cut),
+            SlotWatch(film.view),
+        )
         self._detector = models.detector
 
     def __call__(self, frame: Frame, _: Sequence[Detection]) -> dict[str, Boxes]:

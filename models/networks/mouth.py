@@ -52,19 +52,24 @@ class MouthNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return N x 10: logits of phases, shift in card depths, logits of kinds and flags."""
-        x = _evenly_lit(x)
+        return self.values_and_features(x)[0]
+
+    def values_and_features(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the N x 10 values and what they are of, N x 64 x 7 x 20."""
+        x = evenly_lit(x)
         rest, now = x[:, :3], x[:, 6:]
         features = self.features(_differences(x))
         along = self.along(features)
         values: Tensor = self.head(torch.cat([along.mean(2), along.amax(2)], 1))
         shown = self.shown(self._looked_at(features, now, rest))
         first, last = SHOWN.start, SHOWN.stop
-        return torch.cat([values[:, :first], values[:, first:last] + shown, values[:, last:]], 1)
+        kinds = values[:, first:last] + shown
+        return torch.cat([values[:, :first], kinds, values[:, last:]], 1), features
 
     @staticmethod
     def differences(x: Tensor) -> Tensor:
         """Return what the first stage sees of an input, N x 9 x 56 x 80."""
-        return _differences(_evenly_lit(x))
+        return _differences(evenly_lit(x))
 
     def _looked_at(self, features: Tensor, now: Tensor, rest: Tensor) -> Tensor:
         """Return features, colours, their spread and the colours at rest where it looks, N x n."""
@@ -81,7 +86,7 @@ def example() -> Tensor:
     return torch.zeros(1, 9, HEIGHT, WIDTH)
 
 
-def _evenly_lit(x: Tensor) -> Tensor:
+def evenly_lit(x: Tensor) -> Tensor:
     """Return patches of one lightness: a dim room and a bright one look the same."""
     return x * (0.4 / (x[:, :3].mean((1, 2, 3), keepdim=True) + 0.08))
 

@@ -52,32 +52,29 @@ def make(split: str, bank: Bank, maker: int, makers: int) -> None:
 
 
 def stacked(pictures: Tensor) -> Tensor:
-    """Return N x 9 x 56 x 80 of N x 3 x 168 x 80: the three patches as channels."""
+    """Return N x 3 P x 56 x 80 of N x 3 x (P x 56) x 80: the patches as channels."""
     return torch.cat(torch.split(pictures, HEIGHT, 2), 1)
 
 
 def varied(x: Tensor, generator: torch.Generator) -> Tensor:
-    """Return samples (N x 9 x 56 x 80), some mirrored across the exit, some in other colours.
+    """Return samples (N x 3 P x 56 x 80, of P patches), some mirrored, some in other colours.
 
-    All are moved a little, in other light and with noise. At times the rest is only what is seen
-    now: the network must not lean on it alone.
+    All are moved a little, in other light and with noise.
     """
-    mirrored = torch.rand(len(x), generator=generator) < 0.5
+    patches = x.shape[1] // 3
+    mirrored = torch.rand(len(x), generator=generator) < 0.5  # across the exit
     x[mirrored] = x[mirrored].flip(2)
     swapped = torch.rand(len(x), generator=generator) < SWAPPED
     order = torch.randperm(3, generator=generator)
-    x[swapped] = x[swapped][:, torch.cat([order, order + 3, order + 6])]
+    x[swapped] = x[swapped][:, torch.cat([order + 3 * patch for patch in range(patches)])]
     across, along = torch.randint(0, 2 * MOVED + 1, (2,), generator=generator).tolist()
     x = nn.functional.pad(x, (MOVED,) * 4, mode="replicate")
     x = x[:, :, across : across + HEIGHT, along : along + WIDTH]
-    gain = torch.exp(GAIN * torch.randn(len(x), 3, generator=generator)).repeat(1, 3)
+    gain = torch.exp(GAIN * torch.randn(len(x), 3, generator=generator)).repeat(1, patches)
     # One picture of noise for all: to make one for each takes longer than to train on it.
     noise = NOISE * torch.randn(1, *x.shape[1:], generator=generator)
     noise = noise * torch.rand(len(x), 1, 1, 1, generator=generator)
-    x = torch.addcmul(noise, x, gain[:, :, None, None]).clamp_(0, 1)
-    blind = max(1, len(x) // 16)
-    x[:blind, :6] = x[:blind, 6:].repeat(1, 2, 1, 1)
-    return x
+    return torch.addcmul(noise, x, gain[:, :, None, None]).clamp_(0, 1)
 
 
 class Training(Loop):
@@ -95,7 +92,11 @@ class Training(Loop):
     def batch(self) -> tuple[Tensor, Tensor]:
         """Return samples as seen, and the answers."""
         pictures, answers = self.bank.sample(self.arguments.batch, self.generator)
-        return varied(stacked(pictures), self.generator), answers
+        x = varied(stacked(pictures), self.generator)
+        # At times the rest is only what is seen now: the network must not lean on it alone.
+        blind = max(1, len(x) // 16)
+        x[:blind, :6] = x[:blind, 6:].repeat(1, 2, 1, 1)
+        return x, answers
 
     def loss(self, found: Tensor, truth: Tensor) -> Tensor:
         """Return the mean loss over the answers that there are."""

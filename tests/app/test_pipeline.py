@@ -77,7 +77,7 @@ def pipeline(models: Models) -> SightPipeline:
         }
     )
     symbols = Eye(STAGE).models().symbols
-    found = ModelSet(models, models.classify, models.mouth, symbols)  # type: ignore[arg-type]
+    found = ModelSet(models, models.classify, models.mouth, models.mouth, symbols)  # type: ignore[arg-type]
     return SightPipeline(config, found, rules=rules_of(config))
 
 

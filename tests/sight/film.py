@@ -179,8 +179,8 @@ class Stage:
         out, kind = min(leaving, default=(0.0, Kind.BACK))
         wholly, partly = out > DEPTH_MM, 0 < out <= DEPTH_MM
         phases = [0.0 if shown else -6.0 for shown in (not out, partly, wholly)]
-        sides = [0.0 if kind is side else -6.0 for side in (Kind.BACK, Kind.FACE, Kind.CUT)]
-        return np.array([*phases, out / DEPTH_MM, *sides, -6, 3.0, -6, np.nan], np.float32)
+        sides = [0.0 if kind is side else -9.0 for side in (Kind.BACK, Kind.FACE, Kind.CUT)]
+        return np.array([*phases, out / DEPTH_MM, *sides, -9, 3.0, -6, np.nan], np.float32)
 
     def classify(self, _: Image, quads: Sequence[Points]) -> tuple[Observation, ...]:
         """Read faces as a calibrated classifier would: rarely wrong, and then unsure."""
@@ -341,7 +341,7 @@ class Eye:
     def models(self) -> ModelSet:
         """Return the networks of a table; the mouth is seen by `EyeOfMouth`."""
         table = open_symbols(packaged("mouth").with_name("following.toml"))[0]
-        return ModelSet(self, self.classify, self, table, {"eye": "00"})  # type: ignore[arg-type]
+        return ModelSet(self, self.classify, self, self, table, {"eye": "00"})  # type: ignore[arg-type]
 
     def mouth(self, image: Image) -> NDArray[np.float32]:
         """Return the values of the mouth's network in the picture."""
@@ -351,7 +351,7 @@ class Eye:
 class EyeOfMouth:
     """Takes the place of `MouthSight` where an `Eye` sees the table."""
 
-    def __init__(self, _: TableView, eye: Eye) -> None:
+    def __init__(self, _: TableView, eye: Eye, __: Eye) -> None:
         self._eye = eye
 
     def values(self, image: Image, _: int) -> NDArray[np.float32]:

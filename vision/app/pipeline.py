@@ -112,7 +112,7 @@ class SightPipeline:
         self._camera = config.camera
         self._look_every_ms = 1000 / config.models.looks_per_s
         self._gate = MotionGate()
-        self._mouth = MouthSight(view, models.mouth)
+        self._mouth = MouthSight(view, models.mouth, models.cut)
         self._size = (self._camera.width, self._camera.height)
         self._mouth_gate = WatchedPart(self._gate, mouth_outline(view), self._size)
         self._area = WatchedPart(self._gate, watched(view), self._size)

@@ -43,12 +43,14 @@ CURE = "install the program and its models again; `shoe-reader check` tests them
 # card than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
 # How many outputs each network may have: kinds of object (a detector of before knows no hands),
-# four corners, ranks with suits and what is seen, what the mouth of the shoe shows.
+# four corners, ranks with suits and what is seen, what the mouth of the shoe shows,
+# whether that is the cut card.
 OUTPUT_NAMES = {
     "detector": (len(KINDS), KINDS.index(Kind.HAND)),
     "corners": (2 * 4,),
     "classifier": (RANKS + SUITS + 3,),
     "mouth": (len(MOUTH_LABELS),),
+    "cut": (1,),
 }
 # What a processor is asked for before 8-bit files are used: dot products of bytes, by their names
 # in /proc/cpuinfo. Without them 8 bits are no faster, and on older x86 processors sums overflow.
@@ -246,10 +248,12 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
 class ModelSet(CardModels):
     """The networks of a table, the SHA-256 of each file by name, and the test of what they see.
 
-    `mouth` is the network that watches the shoe's mouth, `symbols` how likely what a slot shows is.
+    `mouth` is the network that watches the shoe's mouth, `cut` the one that tells the cut card
+    there from cards, `symbols` how likely what a slot shows is.
     """
 
     mouth: Infer
+    cut: Infer
     symbols: SymbolTable
     hashes: dict[str, str] = field(default_factory=dict)
     self_test: SelfTest | None = None
@@ -289,17 +293,17 @@ def open_models(
         seen_temperature=reader.settings["seen_temperature"],
         seen_shift=reader.settings["seen_shift"],
     )
-    hashes = {model.name: model.sha256 for model in (finder, outliner, reader)}
+    mouth, cut = (load(packaged(kind), kind) for kind in ("mouth", "cut"))
+    networks = (finder, outliner, reader, mouth, cut)
+    hashes = {model.name: model.sha256 for model in networks}
     read_by = generic
     if deck is not None:
         enrolled, hashes["deck"] = open_deck(deck, reader.sha256)
         read_by = DeckClassifier(generic, enrolled)
-    mouth = load(packaged("mouth"), "mouth")
     symbols, hashes["following"] = open_symbols(packaged("mouth").with_name("following.toml"))
-    hashes[mouth.name] = mouth.sha256
     # The test picture shows no house deck: it is read without one.
     test = load_self_test(_reading(seen_by, generic))
-    return ModelSet(seen_by, read_by, mouth, symbols, hashes, test)
+    return ModelSet(seen_by, read_by, mouth, cut, symbols, hashes, test)
 
 
 def open_symbols(path: Path) -> tuple[SymbolTable, str]:

@@ -63,11 +63,11 @@ def test_film_samples_go_on_where_a_shoe_cannot_have_its_mistake(
     """Near its end a shoe may lack the cards of a mistake: another one is dealt."""
     tried: list[str] = []
 
-    def first_lacks_cards(rng: np.random.Generator, split: str) -> Show:
+    def first_lacks_cards(rng: np.random.Generator, split: str, *, cuts: float) -> Show:
         tried.append(split)
         if len(tried) == 1:
             raise ConfigurationError("the fault cannot happen with the cards left in the shoe")
-        return rehearsed(rng, split)
+        return rehearsed(rng, split, cuts=cuts)
 
     monkeypatch.setattr(filmed, "rehearsed", first_lacks_cards)
     picture, _ = next(film_samples(3, split="test"))

@@ -1,4 +1,4 @@
-"""Colours that no card had before are told from those of cards, hands and shadows."""
+"""What the networks of the mouth are given: the patches, the mouth at rest, the cards before."""
 
 from __future__ import annotations
 
@@ -9,88 +9,14 @@ import pytest
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Tensor
-from vision.sight.detection.mouth import (
-    LEAST_CARDS,
-    CardColours,
-    Cells,
-    MouthSight,
-    changed_cells,
-    slots_beside,
-)
+from vision.sight.detection.mouth import CARDS_BEFORE, CardsBefore, MouthSight, slots_beside
 from vision.sight.geometry.plane import Homography, TableView
-
-SHAPE = (3, 56, 80)
-CLOTH, BACK, YELLOW = (0.1, 0.35, 0.15), (0.6, 0.15, 0.2), (0.9, 0.8, 0.15)
-WHITE, SKIN = (0.9, 0.9, 0.9), (0.8, 0.6, 0.5)
-
-
-def table() -> np.ndarray:
-    """Return the patch of a mouth at rest."""
-    return np.ones(SHAPE, np.float32) * np.array(CLOTH, np.float32)[:, None, None]
-
-
-def passage(colour: tuple[float, float, float], seed: int) -> list[Cells]:
-    """Return pictures of a card of that colour with a white rim, drawn by a hand, with noise."""
-    rng = np.random.default_rng(seed)
-    pictures = []
-    for end in (30, 40, 50):
-        now = table()
-        now[:, 10:46, end - 22 : end + 2] = np.array(WHITE)[:, None, None]
-        now[:, 12:44, end - 20 : end] = np.array(colour)[:, None, None]
-        now[:, 25:50, end - 5 : end + 25] = np.array(SKIN)[:, None, None]
-        light = 1 + 0.02 * rng.standard_normal()
-        seen = now * light + 0.02 * rng.standard_normal(SHAPE)
-        pictures.append(changed_cells(np.clip(seen, 0, 1).astype(np.float32), table()))
-    return pictures
-
-
-def passed(colours: CardColours, colour: tuple[float, float, float], seed: int) -> float:
-    """Let a card of that colour leave; return how new a colour of it was at most."""
-    found = [colours.look(cells) for cells in passage(colour, seed)]
-    colours.left()
-    return float(np.max(found))
-
-
-@pytest.fixture
-def known() -> CardColours:
-    """Return what is known after a few cards of one back."""
-    colours = CardColours()
-    for seed in range(6):
-        passed(colours, BACK, seed)
-    return colours
-
-
-def test_colours_of_cards_like_those_before_are_known(known: CardColours) -> None:
-    """The next card of the same back, drawn by the same hand, shows next to nothing new."""
-    assert passed(known, BACK, 99) < 0.05
-
-
-@pytest.mark.parametrize("colour", [YELLOW, WHITE], ids=["yellow", "white, as the rims are"])
-def test_cut_card_shows_more_of_one_colour(
-    known: CardColours, colour: tuple[float, float, float]
-) -> None:
-    """Of a colour that no card had, or of one that all had a little of."""
-    assert passed(known, colour, 99) > 0.25
-
-
-def test_colours_nothing_is_new_before_some_cards_have_left() -> None:
-    """Of the first cards nothing is known to compare them with."""
-    colours = CardColours()
-    for seed in range(LEAST_CARDS):
-        assert np.isnan(passed(colours, BACK, seed))
-    assert not np.isnan(passed(colours, YELLOW, 9))
-
-
-def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
-    """Noise is no change."""
-    noise = 0.02 * np.random.default_rng(1).standard_normal(SHAPE)
-    assert len(changed_cells((table() + noise).astype(np.float32), table())) == 0
 
 
 def _meter(given: list[Tensor], reported: Sequence[float] = (0.0,) * 10) -> MouthSight:
-    """Return a meter of a mouth with a slot before it; what the network is given is kept.
+    """Return a meter of a mouth with a slot before it; what the networks are given is kept.
 
-    `said` is what it always says.
+    `reported` is what the first always says.
     """
     corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
     mouth = np.array([[0, 60], [20, 60], [20, 140], [0, 140]], np.float32)
@@ -100,8 +26,12 @@ def _meter(given: list[Tensor], reported: Sequence[float] = (0.0,) * 10) -> Mout
         given.append(pictures[0])
         return np.array([reported], np.float32)
 
+    def compare(pairs: Tensor) -> Tensor:
+        given.append(pairs[0])
+        return np.array([[2.5]], np.float32)
+
     view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
-    return MouthSight(view, infer)
+    return MouthSight(view, infer, compare)
 
 
 CLOTH_PX = np.full((200, 400, 3), 40, np.uint8)
@@ -160,15 +90,34 @@ def test_card_that_came_half_out_alone_is_how_the_mouth_rests(
     assert bool(np.abs(now - rest).max() < 0.1) is is_rest
 
 
-@pytest.mark.parametrize(("x", "seen"), [(0, False), (30, True)], ids=["in the shoe", "out of it"])
-def test_colours_of_what_waits_in_the_shoe_are_not_those_of_what_is_out(
-    monkeypatch: pytest.MonkeyPatch, x: int, *, seen: bool
-) -> None:
-    """A cut card shows in the shoe as the card before it leaves: only before the lip it is out."""
-    monkeypatch.setattr("vision.sight.detection.mouth.LEAST_CARDS", 0)
-    meter = _meter([])
-    for at in range(0, 600, 100):
-        meter.values(CLOTH_PX, at)
-    shown = CLOTH_PX.copy()
-    shown[60:140, x : x + 18] = 220
-    assert bool(meter.values(shown, 600)[10] > 0) is seen
+def _patches(value: float) -> Tensor:
+    return np.full((9, 2, 2), value, np.float32)
+
+
+def test_cards_before_are_those_that_left_as_far_out_as_they_were_seen() -> None:
+    """Nothing is known before three have left; then each of the last three comes in turn."""
+    before = CardsBefore()
+    for card in range(CARDS_BEFORE + 1):
+        for part, wholly in ((0.1, 0.2), (0.2, 0.9), (0.3, 0.4)):
+            before.shows(_patches(card + part), wholly)
+        assert (before.next() is None) is (card < CARDS_BEFORE)
+        before.left()
+        before.left()  # it left once
+    shown = [found for _ in range(CARDS_BEFORE) if (found := before.next()) is not None]
+    assert sorted(float(found.max()) for found in shown) == pytest.approx([1.2, 2.2, 3.2])
+
+
+def test_what_leaves_is_compared_once_cards_before_are_known() -> None:
+    """Only what is out is, with patches of a card before; at rest there is nothing to say."""
+    given: list[Tensor] = []
+    out = [-3.0, -3.0, 3.0, 1.0, *[0.0] * 6]
+    meter = _meter(given, out)
+    found = [meter.values(CLOTH_PX, 0)[10]]
+    for card in range(CARDS_BEFORE):
+        meter._infer = lambda _: np.array([[3.0, -3.0, -3.0, *[0.0] * 7]], np.float32)
+        assert np.isnan([meter.values(CLOTH_PX, 1000 * card + at)[10] for at in (200, 400)]).all()
+        meter._infer = lambda _: np.array([out], np.float32)
+        found.append(meter.values(CLOTH_PX, 1000 * card + 600)[10])
+    assert np.isnan(found[:-1]).all()
+    assert found[-1] == 2.5
+    assert given[-1].shape == (18, 56, 80)

@@ -7,6 +7,7 @@ import numpy as np
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account, Accounts
+from vision.sight.following.evidence import AtMouth
 from vision.sight.following.hypotheses import Decoder, Hypothesis, Lip, TableObservation
 from vision.sight.following.places import Values
 from vision.sight.following.procedure import Procedure
@@ -47,12 +48,12 @@ class Play:
         """Let time go by while the lip shows one of these states; a hand draws, or is there."""
         lips = shown or (Lip.REST,)
         there = bool(shown) or not mouth if hand is None else hand
-        hands = float(there), float(there)
+        at_mouth = AtMouth(float(there), float(there))
         for _ in range(max(1, round(1000 * seconds / FRAME_MS))):
             self.at += FRAME_MS
             lip = np.array([0.0 if state in lips else -SURE for state in Lip])
             lip = lip if mouth else 0 * lip
-            self.decoder.step(self.at, lip, self._shown(), hands=hands, still_at=still_at)
+            self.decoder.step(self.at, lip, self._shown(), mouth=at_mouth, still_at=still_at)
             self.over += self.accounts.take(self.at, looked=True)
 
     def _shown(self) -> TableObservation:

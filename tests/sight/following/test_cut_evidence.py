@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from vision.sight.following.evidence import LIES, LIES_MS, CutEvidence, CutWatch, ExposureWatch
 
 Values = NDArray[np.float64]
-WEIGHTS = np.array([1.5, 30.0, -1.0, 1.5, -1.0])
+WEIGHTS = np.array([1.5, 1.0, 1.5, -1.0])
 
 
-def _out(word: float = -5.0, colour: float = 0.0) -> Values:
-    """Return what the network says of a card that is out: of the cut card, and a new colour."""
-    return np.array([0, 0, 6, 1.2, 4, 0, 4 + word, 0, 2, -6, colour])
+def _out(word: float = -5.0, unlike: float = -3.0) -> Values:
+    """Return what the networks say of a card that is out: of the cut card, beside those before."""
+    return np.array([0, 0, 6, 1.2, 4, 0, 4 + word, 0, 2, -6, unlike])
 
 
 def _rests(word: float = -5.0, hand: float = -6.0) -> Values:
@@ -58,7 +58,7 @@ class Shoe:
         """Let a card wait and leave; return what its pictures say together."""
         for _ in range(10):
             self._take(waits)
-        return sum(self._take(out) for _ in range(pictures))
+        return sum(more for _, more in (self._take(out) for _ in range(pictures)))
 
     def rest(self, waits: Values) -> float | None:
         """Let the mouth rest; return how unlike what waits there is."""
@@ -66,7 +66,7 @@ class Shoe:
             self._take(waits)
         return self.evidence.waits
 
-    def _take(self, values: Values) -> float:
+    def _take(self, values: Values) -> tuple[float, float]:
         self.at += 50
         return self.evidence.take(values, self.at)
 
@@ -85,14 +85,14 @@ def test_card_like_those_before_is_not_the_cut_card(shoe: Shoe) -> None:
     assert shoe.draw(_out(), _rests()) < 0
 
 
-@pytest.mark.parametrize(("word", "colour", "waits"),
-                         [(1.0, 0.0, -5.0), (-5.0, 0.4, -5.0), (-5.0, 0.0, 3.0)],
-                         ids=["by the network", "by its colour", "as it lay"])  # fmt: skip
+@pytest.mark.parametrize(("word", "unlike", "waits"),
+                         [(2.0, -3.0, -5.0), (-5.0, 5.5, -5.0), (-5.0, -3.0, 3.0)],
+                         ids=["by itself", "beside cards before", "as it lay"])  # fmt: skip
 def test_cut_card_is_unlike_the_cards_before(
-    shoe: Shoe, word: float, colour: float, waits: float
+    shoe: Shoe, word: float, unlike: float, waits: float
 ) -> None:
-    """Each of three signs tells it: on its way, by its colour, as it waited in sight."""
-    assert shoe.draw(_out(word, colour), _rests(waits)) > 0.9
+    """Each of three signs tells it: on its way, beside the cards before, as it waited in sight."""
+    assert shoe.draw(_out(word, unlike), _rests(waits)) > 0.9
 
 
 def test_deck_whose_backs_look_like_cut_cards_is_usual() -> None:
@@ -146,5 +146,21 @@ def test_cut_card_that_was_not_seen_to_wait_is_reported_by_the_next_card() -> No
     """A hand stays at the mouth: no picture shows what lies there, until the next card leaves."""
     watch = CutWatch()
     assert not watch.look(0, None, passes=1.0, next_out=0.0)
-    assert not watch.look(100, None, passes=0.0, next_out=0.5)
+    assert not watch.look(100, None, passes=0.0, next_out=0.2)
     assert watch.look(200, None, passes=0.0, next_out=1.0)
+
+
+def test_arm_that_looked_like_the_cut_card_is_none() -> None:
+    """What is no cut card after all, before the mouth was empty, was none, whatever leaves next."""
+    steps = [(0, 1.0, 0.0), (100, 0.1, 0.8), (200, 0.0, 0.0), (300, 0.0, 1.0)]
+    watch = CutWatch()
+    assert not any(watch.look(at, None, passes=cut, next_out=out) for at, cut, out in steps)
+    assert not watch.look(400, 0.0, passes=0.0, next_out=0.0)
+
+
+def test_evidence_of_a_card_is_what_its_last_picture_says(shoe: Shoe) -> None:
+    """However many pictures show it, and however it looked at first, they add up to the last."""
+    for pictures in (2, 20):
+        shoe.draw(_out(), _rests(), pictures=1)
+        few = shoe.draw(_out(2.0, 4.0), _rests(), pictures)
+        assert few == pytest.approx(float(WEIGHTS @ [7.0, 4.0, 0.0, 1.0]))

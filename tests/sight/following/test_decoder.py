@@ -10,6 +10,7 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.cards import BACK, CARDS, FACE, GONE, GONE_ASIDE, HAND, SHOE, SLOTS
 from vision.sight.following.decisions import Account, Allegations
+from vision.sight.following.evidence import AtMouth
 from vision.sight.following.hypotheses import (
     BEAM,
     MOST_CARRIED,
@@ -560,8 +561,8 @@ def test_picture_closer_than_a_step_moves_nothing_until_the_next() -> None:
     """What it shows of the lip is added to the next one; only then are coups looked at again."""
     play = Play()
     play.wait(0.2)
-    lip, hands = np.zeros(len(Lip)), (1.0, 1.0)
+    lip, mouth = np.zeros(len(Lip)), AtMouth(1.0, 1.0)
     before = dict(play.decoder.hypotheses)
-    assert not play.decoder.step(play.at + SHORTEST_MS - 1, lip, hands=hands)
+    assert not play.decoder.step(play.at + SHORTEST_MS - 1, lip, mouth=mouth)
     assert play.decoder.hypotheses == before
-    assert play.decoder.step(play.at + SHORTEST_MS, lip, hands=hands)
+    assert play.decoder.step(play.at + SHORTEST_MS, lip, mouth=mouth)

@@ -40,7 +40,7 @@ def _fitted() -> dict[str, dict[str, Any]]:
     return {
         "slots": dict(zip(("empty", "back", "face"), slots, strict=True)),
         "edges": dict(zip(("emerging", "partly"), edges, strict=True)),
-        "cut": {"leaving": 1.0, "colour": 5.0, "seen": 0.0, "waiting": 0.5, "always": -1.0},
+        "cut": {"leaving": 1.0, "unlike": 1.0, "waiting": 0.5, "always": -1.0},
     }
 
 
@@ -64,7 +64,7 @@ def test_hand_at_the_mouth_is_reported(reported: float, low: float, high: float)
     """As the network has it with nobody there, and in the faintest draw of 58 films."""
     lip = LipEvidence(_table())
     lip.take([*REST[:8], reported, *REST[9:]], 0)
-    assert low <= lip.hands[0] <= high
+    assert low <= lip.mouth.hand <= high
 
 
 def test_white_sleeve_that_rests_before_the_shoe_is_no_cut_card() -> None:

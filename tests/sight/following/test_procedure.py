@@ -26,7 +26,7 @@ from vision.sight.following.cards import (
     Place,
     Side,
 )
-from vision.sight.following.hypotheses import Lip, Move
+from vision.sight.following.hypotheses import By, Lip, Move
 from vision.sight.following.procedure import (
     COMPLETE,
     ELSEWHERE,
@@ -225,7 +225,7 @@ def test_card_is_laid_in_the_slot_that_is_due_far_more_often_than_in_another() -
 )
 def test_draw_that_the_mouth_did_not_see_is_of_one_card(cards: Cards, *, begins: bool) -> None:
     """A hand drew it: the first of a coup as well as the next one, as often; never two."""
-    (unseen,) = (move for move in moves(cards) if move.slowly)
+    (unseen,) = (move for move in moves(cards) if move.by is By.STAYING_HAND)
     assert (unseen.begins, len(unseen.cards)) == (begins, 1 if begins else len(cards) + 1)
     assert unseen.rate == pytest.approx(ACTIONS["unseen"].due)
 
@@ -369,8 +369,13 @@ def test_card_after_a_complete_coup_begins_the_next_one_though_a_card_was_remove
     assert 0 < seventh < first / 100
 
 
-def test_cut_card_is_drawn_by_a_hand() -> None:
-    """What changes at the mouth with nobody there is not the cut card."""
-    for burning in (False, True):
-        found = PROCEDURE.moves(PROCEDURE.state((), Lip.REST, burning=burning)).moves
-        assert [move.by_hand for move in found if move.lip is Lip.CUT] == [True]
+def test_cut_card_comes_as_a_card_would() -> None:
+    """By a hand, half out first; where a card would be unusual, so is the cut card."""
+    rates = []
+    for cards in ((), (IN_HAND,)):
+        assert not [move for move in moves(cards, Lip.REST) if move.lip is Lip.CUT]
+        found = moves(cards, Lip.PARTLY)
+        (cut,) = (move for move in found if move.lip is Lip.CUT)
+        assert cut.by is By.CUT_CARD
+        rates.append(cut.rate / sum(move.rate for move in found if move.lip is Lip.WHOLLY))
+    assert rates == pytest.approx([ACTIONS["cut"].due] * 2)

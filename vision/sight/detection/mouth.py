@@ -4,8 +4,7 @@ The part of the picture round the mouth is seen from above and turned to the exi
 three of these small patches, the mouth at rest, some frames ago and now, and is given as an `infer`
 callable. It was trained on mouths drawn at random (`datasets/mouth`).
 
-The cut card is known by its colour too: what a patch shows that it does not show at rest is
-compared with what the cards before it showed, in boxes of the colour cube.
+What leaves is compared with the cards before it by a second network: the cut card is unlike them.
 """
 
 from __future__ import annotations
@@ -15,13 +14,10 @@ from collections import deque
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Infer, Tensor
 from vision.sight.geometry.plane import Homography, Image, Overhead, Points, TableView
-
-Cells = NDArray[np.intp]
 
 # --- the patch ------------------------------------------------------------------------------------
 
@@ -113,77 +109,38 @@ def exit_way(view: TableView) -> Points:
     return np.asarray(max(ways, key=lambda way: float(way @ target)), np.float64)
 
 
-# --- its colours ----------------------------------------------------------------------------------
+# --- the cards before -----------------------------------------------------------------------------
 
-# Boxes along each side of the colour cube. Fewer, and red cards are as orange ones; more, and the
-# shadow of a hand is a new colour.
-SIDE = 24
-# A cell of a patch that differs from the one at rest by so much in any colour (0 to 1) shows
-# something else. Less is noise and shadow, more loses cards on cloth of nearly their colour.
-CHANGED = 0.1
-# Fewer cells than these say nothing of a picture: a finger at its edge. A card wholly out has 900.
-LEAST_CELLS = 30
-# Shares are of what changed, or of so many cells where that is less: half a card.
-HALF_CARD = 400
-# Cards that must have left before anything is unlike them; and the share (0 to 1) that is kept of
-# what is known when one more leaves. Fewer, and a hand that turns is new; kept longer, old light
-# stays.
-LEAST_CARDS, REMEMBERED = 3, 0.9
+# So many of the last cards are what one that leaves is compared with, one a picture in turn: an arm
+# that passed for a card is one of them. More take the longer to forget the shoe before.
+CARDS_BEFORE = 3
 
 
-def changed_cells(now: NDArray[np.float32], rest: NDArray[np.float32]) -> Cells:
-    """Return the box of the colour cube of every cell that has changed; patches 3 x H x W."""
-    differs = np.abs(now - rest).max(axis=0) > CHANGED
-    boxes = np.minimum((now[:, differs] * SIDE).astype(np.intp), SIDE - 1)
-    return np.asarray((boxes[0] * SIDE + boxes[1]) * SIDE + boxes[2], np.intp)
-
-
-class CardColours:
-    """How much of one colour the cards that left had at most, with the hands that drew them.
-
-    All cards of a shoe have one back and all draws the same hands. The cut card is of one colour:
-    it shows more of that than they did, be it a colour that they have a little of.
-    """
+class CardsBefore:
+    """What the mouth showed of the last cards that left, each as far out as it was seen."""
 
     def __init__(self) -> None:
-        self._most = np.zeros((SIDE, SIDE, SIDE))  # shares of the cards before
-        self._widened = self._most  # light is never quite even
-        self._now: NDArray[np.float64] | None = None  # of the card that is leaving
-        self._cards = 0
+        self._cards: deque[Tensor] = deque(maxlen=CARDS_BEFORE)
+        self._shown: tuple[float, Tensor] | None = None  # of what is leaving
+        self._turn = 0
 
-    def look(self, cells: Cells) -> float:
-        """Return how much larger (-1 to 1) the share of one colour is than it ever was.
+    def next(self) -> Tensor | None:
+        """Return the patches (9 x HEIGHT x WIDTH) of one of them, None before enough have left."""
+        if len(self._cards) < CARDS_BEFORE:
+            return None
+        self._turn = (self._turn + 1) % CARDS_BEFORE
+        return self._cards[self._turn]
 
-        NaN before enough cards have left, and of fewer cells than say anything.
-        """
-        if len(cells) < LEAST_CELLS:
-            return math.nan
-        counts = np.bincount(cells, minlength=SIDE**3).reshape(self._most.shape)
-        shares = _over_neighbours(np.add, counts) / max(len(cells), HALF_CARD)
-        self._now = shares if self._now is None else np.maximum(self._now, shares)
-        if self._cards < LEAST_CARDS:
-            return math.nan
-        return float((shares - self._widened).ravel()[cells].max())
+    def shows(self, patches: Tensor, wholly: float) -> None:
+        """Take what shows while something is out; `wholly` (0 to 1): how likely a whole card is."""
+        if self._shown is None or wholly >= self._shown[0]:
+            self._shown = wholly, patches
 
     def left(self) -> None:
-        """Take that what was seen since the last time has left: its colours are known."""
-        if self._now is None:
-            return
-        self._most = np.maximum(REMEMBERED * self._most, self._now)
-        self._widened, self._now = _over_neighbours(np.maximum, self._most), None
-        self._cards += 1
-
-
-def _over_neighbours(combine: np.ufunc, cube: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Return what `combine` makes of each box of a colour cube and those that touch it."""
-    found = np.asarray(cube, np.float64)
-    for axis in range(3):
-        here = np.moveaxis(found, axis, 0)
-        all_three = here.copy()
-        combine(all_three[1:], here[:-1], out=all_three[1:])
-        combine(all_three[:-1], here[1:], out=all_three[:-1])
-        found = np.moveaxis(all_three, 0, axis)
-    return found
+        """Take that what was shown since the last time has left."""
+        if self._shown is not None:
+            self._cards.append(self._shown[1])
+            self._shown = None
 
 
 # --- what the network says of it ------------------------------------------------------------------
@@ -214,34 +171,35 @@ LEARN_SHARE = 0.2
 LEARN_EVERY_MS = 100
 
 
-# The colours of a card that left are learnt once the mouth has been at rest for so long, ms.
-LEARN_AFTER_MS = 150
+# A mouth at rest for so long, ms, has let a card go.
+LEFT_MS = 150
 # A picture that changed as a whole is under another light if it is so much brighter or darker, as a
-# share; less is an arm across it, and known colours stay known.
+# share; less is an arm across it.
 RELIT = 0.15
 
 
 class MouthSight:
-    """Gives the values of the mouth's network, and how new a colour is, picture by picture.
+    """Gives the values of the mouth's networks, picture by picture.
 
     It learns meanwhile what the mouth looks like at rest.
     """
 
-    def __init__(self, view: TableView, infer: Infer) -> None:
+    def __init__(self, view: TableView, infer: Infer, compare: Infer) -> None:
+        """`compare` says how much likelier than a card the cut card is, of two times 9 patches."""
         self._patch = MouthPatch(view)
-        self._infer = infer
+        self._infer, self._compare = infer, compare
         self._rest: Tensor | None = None
         self._past: deque[tuple[int, Tensor]] = deque()
         self._still_since: int | None = None
         self._learnt = 0
         self._handled = False  # a hand was there since a card is partly out
-        self._colours = CardColours()
+        self._before = CardsBefore()
         self._rest_since: int | None = None
 
     def values(self, image: Image, at: int) -> Tensor:
-        """Return 11 values of a picture at a time (ms): the network's, how new a colour is.
+        """Return 11 values of a picture at a time (ms): the network's, and how unlike cards it is.
 
-        That (-1 to 1) is NaN while the colours of cards are not known or nothing is out.
+        That, ln of the odds of the cut card, is NaN while no cards before are known or none is out.
         """
         planes = self._patch(image)[:, :, ::-1].transpose(2, 0, 1)
         now: Tensor = np.ascontiguousarray(planes, np.float32) / np.float32(255)
@@ -249,17 +207,18 @@ class MouthSight:
         # A card in a slot near the shoe looks like one that is just out.
         now = np.where(self._patch.slots, rest, now)
         before = self._earlier(at, BEFORE_MS, now)
-        values = self._infer(np.concatenate([rest, before, now])[None])[0]
+        patches = np.concatenate([rest, before, now])
+        values = self._infer(patches[None])[0]
         powers = np.exp(values[:3] - values[:3].max())
-        at_rest, partly, _ = (powers / powers.sum()).tolist()
-        new_colour = self._new_colour(now, rest) if at_rest < 0.5 else self._none_out(at)
+        at_rest, partly, wholly = (powers / powers.sum()).tolist()
+        unlike = self._unlike(patches, wholly) if at_rest < 0.5 else self._none_out(at)
         is_rest = self._is_rest(now, at, self._patience(at_rest, partly, values[4:9]))
         self._rest = rest + np.float32(LEARN_SHARE if is_rest else 0) * (now - rest)
         self._past.append((at, now))
-        return np.append(values, np.float32(new_colour))
+        return np.append(values, np.float32(unlike))
 
     def relight(self, times: float) -> None:
-        """Take that the whole picture is so many times as bright: no colour is new by that."""
+        """Take that the whole picture is so many times as bright."""
         if abs(times - 1) <= RELIT:
             return
         if self._rest is not None:
@@ -267,7 +226,6 @@ class MouthSight:
         self._past = deque(
             (at, np.minimum(patch * np.float32(times), 1)) for at, patch in self._past
         )
-        self._colours = CardColours()
 
     def _earlier(self, at: int, age: int, otherwise: Tensor) -> Tensor:
         """Return the last patch that is at least so old, or the oldest that there is."""
@@ -303,17 +261,19 @@ class MouthSight:
         self._learnt = at
         return True
 
-    def _new_colour(self, now: Tensor, rest: Tensor) -> float:
-        """Return how new a colour of what is out is, NaN if unknown."""
+    def _unlike(self, patches: Tensor, wholly: float) -> float:
+        """Return how much likelier than a card the cut card is, ln; NaN if none is known."""
         self._rest_since = None
-        # The next card shows in the shoe already: a cut card that waits there is not out.
-        lip = self._patch.lip
-        return self._colours.look(changed_cells(now[..., lip:], rest[..., lip:]))
+        self._before.shows(patches, wholly)
+        card = self._before.next()
+        if card is None:
+            return math.nan
+        return float(self._compare(np.concatenate([patches, card])[None])[0, 0])
 
     def _none_out(self, at: int) -> float:
-        """Learn the colours of the card that left, once the mouth is at rest for a while."""
+        """Take that a card has left, once the mouth is at rest for a while."""
         if self._rest_since is None:
             self._rest_since = at
-        elif at - self._rest_since >= LEARN_AFTER_MS:
-            self._colours.left()
+        elif at - self._rest_since >= LEFT_MS:
+            self._before.left()
         return math.nan

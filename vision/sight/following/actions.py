@@ -57,8 +57,8 @@ ACTIONS: dict[str, Action] = {
     "stay": _free(NEXT),  # of two that are out, one lies there while the other is laid
     "go on": _free(NEXT),  # it is carried on
     "push back": _free(AT_TIMES, DEPARTURE),  # from the lip; from further away
-    "cut": _free(NEXT / 400),  # the cut card, once in the cards of a shoe, by a hand that is seen
-    "cut out": _awaited(MOVING),
+    "cut": _free(1 / 400),  # of what is drawn, the share that is the cut card: one in a shoe
+    "cut out": _free(MOVING / 2),  # as long as both ways of a card that leaves take
     "two": _free(DEPARTURE),  # two cards are drawn as one
     # A draw that the mouth did not see, by a hand that it saw; not due: without one. Of 1,439 draws
     # on 58 films none was without a hand, which is seen there for a twentieth of the other time.

@@ -12,17 +12,19 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.detection.mouth import LEAST_CARDS
+from vision.sight.detection.mouth import LEFT_MS
 from vision.sight.following.places import SYMBOLS, Values
 
 # Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
 # bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
 MOUTH_MS = 60.0
+# Cards that must have left before anything is unlike them.
+LEAST_CARDS = 3
 # The share of pictures (0 to 1) of which the mouth's network says nothing.
 MOUTH_FLAT = 0.006
 # The edge of a card goes out or in if it moves by so much, in depths of a card, within so many ms,
@@ -55,17 +57,17 @@ USUAL_CARDS = 15
 # 1) must no card be out: the corner of one that is drawn and turned passes in less. And so likely
 # must it be a face: likelier than all else. What decides is how unlike the cards before it is.
 EXPOSED_MS, EXPOSED, FACED = 300, 0.8, 0.5
-# The most that counts of the network's word for the cut card in one picture, ln of odds; of a new
-# colour; of what waits; and the most that one picture says of the cut card.
-MOST_ODDS, MOST_COLOUR, MOST_WAITING, MOST_WEIGHED = 6.0, 0.3, 8.0, 4.0
-# What is unlike by no more than this, ln of odds, speaks against the cut card: an arm over the
-# mouth comes to 2, and goes on for many pictures.
-DOUBT = 3.0
+# The most that counts of a network's word for the cut card in one picture, and of what waits, ln of
+# odds; and what those of a thing are that stays where it is.
+MOST_ODDS, MOST_WAITING, RESTS = 6.0, 8.0, -4.0
+# The place of the cut card among the states of the lip.
+CUT_STATE = 7
+# A picture of a card that leaves weighs as it is likely to be wholly out, at least so much: what is
+# hardly out hardly shows what it is.
+HARDLY = 0.01
 # How many of the last pictures say what waits in a mouth at rest, and what leaves it: a card leaves
 # in fewer, and what lies there for an hour is not kept whole.
 WAITING_PICTURES, LEAVING_PICTURES = 12, 75
-# A mouth at rest for so long, ms, has let a card go.
-LEFT_MS = 150
 # What waits is the cut card if it is so much more like one than the cards before, ln of odds: in
 # 34 films cut cards that wait in sight came to 7.6 to 22, other cards that rest to 1.4, with a hand
 # over them to 5.2. It is so for so long, ms, before its going means that it is out; it is gone if,
@@ -77,9 +79,9 @@ CUT = 0.5
 # known, ln of odds: in 46 films it was -6 to -3. Lower, and an arm among the first is a cut card.
 FIRST_WORD = -3.0
 # The weights of a fitted file: of the network's word on average against its usual one for cards
-# that leave; of the newest colour seen, and of having seen colours at all; of what waited before;
-# and what is always added.
-WEIGHTS = ("leaving", "colour", "seen", "waiting", "always")
+# that leave; of how unlike the cards before it was in any picture; of what waited before; and what
+# is always added.
+WEIGHTS = ("leaving", "unlike", "waiting", "always")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +89,7 @@ class SymbolTable:
     """Log-likelihoods of symbols in the states that show them, fitted on films.
 
     `slots` (3 x SYMBOLS): over an empty slot, a back and a face; `edges` (2 x EDGE_SYMBOLS): of a
-    card that emerges and one that is further out. `cut` (5) are the weights of what is unlike the
+    card that emerges and one that is further out. `cut` (4) are the weights of what is unlike the
     cards before, in the order of WEIGHTS.
     """
 
@@ -115,6 +117,17 @@ PARTS = {
     "slots": (("empty", "back", "face"), SYMBOLS),
     "edges": (("emerging", "partly"), EDGE_SYMBOLS),
 }
+
+
+class AtMouth(NamedTuple):
+    """How likely (0 to 1) a hand is at the mouth or was just now, and that it has stayed there.
+
+    `cut`: how much likelier (ln) what has shown of a card so far is of the cut card.
+    """
+
+    hand: float
+    stays: float
+    cut: float = 0.0
 
 
 class EdgeWatch:
@@ -171,30 +184,37 @@ class Usual:
 
 
 class CutEvidence:
-    """Says how much likelier what a mouth shows is if the cut card is out, picture by picture.
+    """Says how much likelier what a mouth shows is if the cut card is out.
 
-    All pictures of a card fail together: what is compared is the card, as far as it was seen.
+    All pictures of a card fail together: what is compared is the card, as far as it was seen, and
+    each picture adds what it changes of that.
     `waits` is how much more like the cut card than the cards before is what waits there, ln of
     odds; None while nothing rests there in sight, or the cards before are not known.
     """
 
     def __init__(self, weights: Values) -> None:
-        """`weights` (5) are in the order of WEIGHTS."""
+        """`weights` (4) are in the order of WEIGHTS."""
         self._weights = weights
         self._leaving, self._waiting = Usual(), Usual()
-        # Of the card that leaves: the network's words, and the newest colour, if any was seen.
-        self._words: deque[float] = deque(maxlen=LEAVING_PICTURES)
-        self._colour: float | None = None
+        # Of each picture of the card that leaves: its weight, and the network's word.
+        self._pictures: deque[tuple[float, float]] = deque(maxlen=LEAVING_PICTURES)
+        self._unlike = -MOST_ODDS  # how unlike the cards before it was in any, since a rest
         self._resting: deque[float] = deque(maxlen=WAITING_PICTURES)
         self._waited = 0.0  # what `waits` was as this card began to leave
+        self._odds = 0.0  # ln, of what has been seen of it
         self._rests_since: int | None = None
         self.waits: float | None = None
 
-    def take(self, logits: Values, at: int) -> float:
-        """Return the logarithm of odds of a picture at a time, ms; `logits` (11) of the mouth."""
-        unlike = self.unlike(logits, at)
-        odds = 0.0 if unlike is None else float(self._weights @ unlike) - DOUBT
-        return min(max(odds, -MOST_WEIGHED), MOST_WEIGHED)
+    def take(self, logits: Values, at: int, *, rests: bool = False) -> tuple[float, float]:
+        """Return ln of the odds of the cut card before a picture at a time, ms, and what it adds.
+
+        Both are 0 at rest. `logits` (11) are of the mouth; `rests`: the edge of what is out stays.
+        """
+        before, unlike = self._odds if self._pictures else 0.0, self.unlike(logits, at)
+        if unlike is None:
+            return 0.0, 0.0
+        self._odds = RESTS if rests else float(self._weights @ unlike)
+        return before, self._odds - before
 
     def unlike(self, logits: Values, at: int) -> Values | None:
         """Return what of the card that leaves is unlike those before, in the order of WEIGHTS.
@@ -203,18 +223,18 @@ class CutEvidence:
         """
         others = float(np.logaddexp.reduce(logits[[4, 5, 7]]))
         word = float(np.clip(logits[6] - others, -MOST_ODDS, MOST_ODDS))
-        if _softmax(logits[:3])[0] > 0.5:
+        at_rest, _, wholly = _softmax(logits[:3]).tolist()
+        if at_rest > 0.5:
             self._rest(word, at, hand=bool(logits[8] >= 0))
             return None
-        if not self._words:
+        if not self._pictures:
             self._waited = min(max(self._compared() or 0.0, 0.0), MOST_WAITING)
         self._rests_since = self.waits = None
-        self._words.append(word)
-        if not np.isnan(logits[10]):
-            self._colour = max(self._colour or 0.0, min(float(logits[10]), MOST_COLOUR))
+        self._pictures.append((max(wholly, HARDLY), word))
+        beside = np.nan_to_num(logits[10]) if self.is_known else 0.0
+        self._unlike = min(max(self._unlike, float(beside)), MOST_ODDS)
         usual = self._leaving.usual if self.is_known else FIRST_WORD
-        leaving, seen = float(np.mean(self._words)) - usual, self._colour is not None
-        return np.array([leaving, self._colour or 0.0, seen, self._waited, 1.0])
+        return np.array([self._word() - usual, self._unlike, self._waited, 1.0])
 
     @property
     def is_known(self) -> bool:
@@ -225,16 +245,21 @@ class CutEvidence:
         """Take a picture in which nothing is out: what has left, and what waits there."""
         if self._rests_since is None:
             self._rests_since = at
-        if self._words and at - self._rests_since >= LEFT_MS:
-            self._leaving.add(float(np.mean(self._words)))
-            self._words.clear()
-            self._colour = None
+        self._unlike = -MOST_ODDS
+        if self._pictures and at - self._rests_since >= LEFT_MS:
+            self._leaving.add(self._word())
+            self._pictures.clear()
             if self._resting:
                 self._waiting.add(float(np.median(self._resting)))
                 self._resting.clear()
-        if not hand and not self._words:
+        if not hand and not self._pictures:
             self._resting.append(word)
         self.waits = None if hand else self._compared()
+
+    def _word(self) -> float:
+        """Return the network's word of the card that leaves, on average of its pictures."""
+        weights, words = np.array(self._pictures).T
+        return float(np.average(words, weights=weights))
 
     def _compared(self) -> float | None:
         return self._waiting.above(float(np.median(self._resting))) if self._resting else None
@@ -254,8 +279,7 @@ class LipEvidence:
         self._at: int | None = None
         self._still_since = 0  # ms: since when a card shows at the lip, and its edge rests
         self._hands: deque[tuple[int, float]] = deque()
-        # How likely (0 to 1) a hand was at the mouth just now, and that it was there all the while.
-        self.hands = 1.0, 1.0
+        self.mouth = AtMouth(1.0, 1.0)
         self.begin_shoe()
 
     def begin_shoe(self) -> None:
@@ -275,7 +299,7 @@ class LipEvidence:
             self._hands.popleft()
         self._hands.append((at, float(1 / (1 + np.exp(-factor * logits[8] - offset)))))
         stays = min(hand for then, hand in self._hands if at - then <= HAND_MS)
-        self.hands = max(hand for _, hand in self._hands), stays
+        come = max(hand for _, hand in self._hands)
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
         shares = _softmax(logits[:3])
@@ -283,11 +307,11 @@ class LipEvidence:
         edge, seen = self._edge.look(logits, at), float(shares[1])
         if logits[:3].argmax() == 0 or not self._edge.rests(edge):
             self._still_since = at
-        cut = self.cut.take(logits, at)
         rest, partly, wholly = phases.tolist()
-        if at - self._still_since > STILL_MS:
-            cut = -MOST_WEIGHED
-            rest = max(rest, wholly) if beside else rest
+        still = at - self._still_since > STILL_MS
+        rest = max(rest, wholly) if still and beside else rest
+        before, more = self.cut.take(logits, at, rests=still)
+        self.mouth = AtMouth(come, stays, before)
         found = np.array([
             rest,
             partly + seen * self._out[0, edge],
@@ -296,11 +320,13 @@ class LipEvidence:
             wholly,
             partly + seen * self._returns[edge],
             rest,
-            max(partly, wholly) + cut,
+            wholly,
             max(partly, wholly) + LINGERS,
             wholly + (0.0 if self._edge.rests(edge) else STIRS),
         ])  # fmt: skip
-        return found * (elapsed / MOUTH_MS)
+        found *= elapsed / MOUTH_MS
+        found[CUT_STATE] += more
+        return found
 
 
 class ExposureWatch:
@@ -340,12 +366,13 @@ class CutWatch:
 
     As the card before it leaves, the cut card comes in sight behind it and is taken for it: if one
     lies in the mouth afterwards where none lay before, it is not out yet. So it is waited for the
-    mouth at rest without a hand, or for the next card. One that lay in sight and is gone is out,
-    whatever was seen of its way.
+    mouth at rest without a hand, or for the next card. What seems to be a card after all before
+    anything has left was an arm. A cut card that lay in sight and is gone is out, whatever was
+    seen of its way.
     """
 
     def __init__(self) -> None:
-        self._lay = self._hidden = self._passed = self._reported = False
+        self._lay = self._hidden = self._passed = self._left = self._reported = False
         self._lies_since = 0  # ms
 
     def look(self, at: int, waits: float | None, *, passes: float, next_out: float) -> bool:
@@ -353,12 +380,15 @@ class CutWatch:
 
         `waits` is what `CutEvidence` says of the mouth at a time, ms: None where it is not at rest.
         """
-        self._passed = self._passed or passes > CUT
+        if passes > CUT:
+            self._passed, self._left = True, False
+        elif self._passed and not self._left:
+            self._left, self._passed = 1 - passes - next_out > CUT, next_out <= CUT
         if waits is None:
             self._hidden = True
         else:
             self._rest(at, waits)
-        known = self._passed and (self._lay or waits is not None or next_out > CUT)
+        known = self._passed and (self._lay or waits is not None or (self._left and next_out > CUT))
         is_new, self._reported = known and not self._reported, known or self._reported
         return is_new
 
@@ -368,7 +398,7 @@ class CutWatch:
             self._lay, self._passed, self._lies_since = True, False, at
         elif waits < GONE and self._lay and self._hidden:
             self._lay = False
-            self._passed = self._passed or at - self._lies_since > LIES_MS
+            self._passed = self._left = self._passed or at - self._lies_since > LIES_MS
         self._hidden = False
 
 

@@ -43,6 +43,7 @@ from vision.sight.following.decisions import (
     rounded,
 )
 from vision.sight.following.evidence import (
+    AtMouth,
     CutWatch,
     ExposureWatch,
     LipEvidence,
@@ -229,8 +230,8 @@ class Follower:
         near = [self._shown[slot] for slot in self._beside] if self._shown else []
         beside = any(look.box or look.covered for look in near)
         lip = self._lip.take(mouth, at, beside=beside)
-        hands = (1.0, 1.0) if gap else self._lip.hands
-        if not self.decoder.step(at, lip, shown, hands=hands, still_at=still_at):
+        at_mouth = AtMouth(1.0, 1.0) if gap else self._lip.mouth
+        if not self.decoder.step(at, lip, shown, mouth=at_mouth, still_at=still_at):
             return []
         events = list(self._at_lip(at, mouth))
         decided = self.accounts.take(at, looked=sight is not None)

@@ -28,6 +28,7 @@ from vision.sight.following.cards import (
     Cards,
     CoupCard,
 )
+from vision.sight.following.evidence import AtMouth
 from vision.sight.following.places import Values
 
 Codes = tuple[str, ...]
@@ -48,7 +49,7 @@ class Lip(IntEnum):
     CLEAR = 4  # and has been for a moment
     RETURNING = 5  # a card goes back
     INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
-    CUT = 7  # the cut card is out, or comes
+    CUT = 7  # the cut card is out
     LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
     STAYS = 9  # of two that are out, one lies there at rest while the other is laid
 
@@ -105,13 +106,21 @@ class Sights(NamedTuple):
     aside: int
 
 
+class By(IntEnum):
+    """By whom or what a move is made: it is so much rarer as that is not seen at the mouth."""
+
+    NOTHING = 0  # that is looked for
+    HAND = 1  # a hand that is there, or was just now
+    STAYING_HAND = 2  # one that has been there for a while
+    CUT_CARD = 3  # a hand, with what may be the cut card
+
+
 @dataclass(slots=True, eq=False)
 class Move:
     """An action from a state: its rate, what its not coming costs, both a second; where it leads.
 
     `lip` is `None` where it leaves the lip as it is. `begins`: the coup ends, with the cards
-    `left` and the codes `before`, and another begins with `cards`. `by_hand`: a hand at the mouth
-    does it, `slowly` if it must have been there for a while; without one it is so much rarer.
+    `left` and the codes `before`, and another begins with `cards`.
     """
 
     rate: float
@@ -123,16 +132,14 @@ class Move:
     left: Cards = ()
     before: Codes = ()
     burning: bool = False
-    by_hand: bool = False
-    slowly: bool = False
+    by: By = By.NOTHING
 
 
 class Successor(NamedTuple):
     """The state that a move leads to, which begins a coup where one `ended`."""
 
     rate: float
-    by_hand: bool
-    slowly: bool
+    by: By
     state: State
     ended: State | None
 
@@ -214,7 +221,7 @@ class StateSpace(ABC):
         to = state.lip if move.lip is None else move.lip
         ended = self.state(move.left, Lip.REST, move.before) if move.begins else None
         after = self.state(move.cards, to, move.codes, burning=move.burning)
-        return Successor(move.rate, move.by_hand, move.slowly, after, ended)
+        return Successor(move.rate, move.by, after, ended)
 
 
 def _is_read(state: State) -> bool:
@@ -263,6 +270,12 @@ def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
     return dict(likeliest)
 
 
+def _shares(mouth: AtMouth) -> tuple[float, ...]:
+    """Return by how much moves are rarer, or more frequent, as what makes them is seen; of `By`."""
+    hand, stays = max(mouth.hand, HANDLESS), max(mouth.stays, HANDLESS)
+    return 1.0, hand, stays, hand * math.exp(mouth.cut)
+
+
 class Decoder:
     """The hypotheses of one table, with their probabilities, `hypotheses`."""
 
@@ -275,7 +288,7 @@ class Decoder:
             if p > 0:
                 self.hypotheses[Hypothesis(1, None, self.procedure.state((), burning=burning))] = p
         self._at: int | None = None
-        self._waiting: Values | None = None
+        self._waiting: tuple[Values, float] | None = None
         # What was read last, and what each state becomes by it, with its price.
         self._reading: object = None
         self._read: dict[State, tuple[float, State]] = {}
@@ -293,20 +306,21 @@ class Decoder:
         lip: Values,
         shown: TableObservation | None = None,
         *,
-        hands: tuple[float, float],
+        mouth: AtMouth,
         still_at: int = 0,
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the hypotheses moved.
 
         `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
-        Pictures that follow quickly are taken together. `hands` (0 to 1): how likely one is at the
-        mouth or was just now, and has been for a while. Until `still_at` (ms) nothing moved on the
+        Pictures that follow quickly are taken together. Until `still_at` (ms) nothing moved on the
         table: no hand drew a card meanwhile, and one thing at most happened, however long that was.
         """
-        lip = lip if self._waiting is None else lip + self._waiting
+        cut = mouth.cut
+        if self._waiting is not None:
+            lip, cut = lip + self._waiting[0], self._waiting[1]
         elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
         if elapsed < SHORTEST_MS and shown is None:
-            self._waiting = lip
+            self._waiting = lip, cut
             return False
         longest = round(1000 * LONGEST_S) * MOST_STEPS
         moving = min(elapsed, max(0, at - still_at), longest)
@@ -314,11 +328,12 @@ class Decoder:
         self._at, self._waiting = at, None
         parts: Parts = dict(self.hypotheses.items())
         if still:
-            parts = _heaviest(self._move(parts, still / 1000, (HANDLESS, HANDLESS)), MOST_CARRIED)
+            nobody = _shares(AtMouth(HANDLESS, HANDLESS))
+            parts = _heaviest(self._move(parts, still / 1000, nobody), MOST_CARRIED)
         steps = math.ceil(moving / 1000 / LONGEST_S)
-        hands = max(hands[0], HANDLESS), max(hands[1], HANDLESS)
+        shares = _shares(mouth._replace(cut=cut))
         for _ in range(steps):
-            parts = self._move(parts, moving / steps / 1000, hands)
+            parts = self._move(parts, moving / steps / 1000, shares)
             parts = _heaviest(parts, MOST_CARRIED)
         self._keep(self._weigh(parts, lip, shown))
         if self.procedure.is_full:
@@ -327,7 +342,7 @@ class Decoder:
             self._read = {}
         return True
 
-    def _move(self, parts: Parts, elapsed: float, hands: tuple[float, float]) -> Parts:
+    def _move(self, parts: Parts, elapsed: float, shares: tuple[float, ...]) -> Parts:
         """Return the hypotheses after so many seconds in which anything may have happened."""
         moved: Parts = {}
         get, procedure = moved.get, self.procedure
@@ -340,14 +355,12 @@ class Decoder:
             after = state.successors
             while len(after) < len(moves) and each * moves[len(after)].rate >= least:
                 after.append(procedure.successor(state, moves[len(after)]))
-            for often, by_hand, slowly, following, ended in after:
+            for often, by, following, ended in after:
                 share = each * often
                 if share < least:
                     break  # the others are less likely still
-                if by_hand:
-                    share *= hands[slowly]
                 key = (coup, before, following) if ended is None else (coup + 1, ended, following)
-                moved[key] = get(key, 0.0) + share
+                moved[key] = get(key, 0.0) + share * shares[by]
         return moved
 
     def _weigh(self, parts: Parts, lip: Values, shown: TableObservation | None) -> Parts:

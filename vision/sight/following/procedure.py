@@ -34,7 +34,7 @@ from vision.sight.following.cards import (
     Place,
     Side,
 )
-from vision.sight.following.hypotheses import Codes, Lip, Move, Moves, State, StateSpace, swept
+from vision.sight.following.hypotheses import By, Codes, Lip, Move, Moves, State, StateSpace, swept
 
 # Departures from procedure, as hypotheses name them; which fault each is, the layout's rules say.
 OVER, ELSEWHERE, UNDER, REMOVED = "OVER", "ELSEWHERE", "UNDER", "TAKEN"
@@ -52,7 +52,7 @@ _FIRST: Cards = (_DRAWN,)
 _BOTH: Cards = (_DRAWN, _DRAWN)
 # What may be seen of the lip next, whatever the cards, by the action that it takes.
 _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
-    Lip.REST: (("cut", Lip.CUT),),
+    Lip.REST: (),
     Lip.CUT: (("cut out", Lip.REST),),
     Lip.EMERGING: (("slide", Lip.PARTLY), ("edge back", Lip.REST)),
     Lip.PARTLY: (("edge back", Lip.REST),),
@@ -105,7 +105,7 @@ class Procedure(StateSpace):
                 table = self._on_table(cards, codes, lays=lays, drawn=drawn)
                 if lip is Lip.STAYS and TWO_OUT not in codes:
                     # Of two drawn one after the other, a hand holds one while another lays one.
-                    table = tuple(replace(move, by_hand=True) for move in table)
+                    table = tuple(replace(move, by=By.HAND) for move in table)
                 found = [*self._at_lip(cards, lip, codes), *table]
             found.sort(key=lambda move: -move.rate)
             rate, cost = sum(move.rate for move in found), sum(move.cost for move in found)
@@ -181,10 +181,9 @@ class Procedure(StateSpace):
         hand = [i for i, card in enumerate(cards) if card.place is HAND]
         for name, to in _STEPS[lip]:
             if len(hand) >= _HELD.get(to, 0):
-                # A hand draws: the cut card too, and what comes behind a card that lingers.
-                by_hand = to is Lip.CUT or (lip, to) == (Lip.LINGERS, Lip.PARTLY)
                 move = _move(name, cards, to, codes)
-                move.by_hand = by_hand
+                if (lip, to) == (Lip.LINGERS, Lip.PARTLY):
+                    move.by = By.HAND  # draws what comes behind a card that lingers
                 yield move
         if lip is Lip.REST:
             rate = self._edge_rate(cards, codes)
@@ -192,9 +191,13 @@ class Procedure(StateSpace):
             yield from self._unseen(cards, codes)
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].undue)
         elif lip is Lip.PARTLY:
-            for move in self._drawn(cards, codes):
-                move.by_hand = True
+            drawn = list(self._drawn(cards, codes))
+            for move in drawn:
+                move.by = By.HAND
                 yield move
+            # The cut card comes as any card would.
+            rate = ACTIONS["cut"].due * sum(move.rate for move in drawn)
+            yield Move(rate, 0.0, cards, codes, Lip.CUT, by=By.CUT_CARD)
         elif lip in {Lip.WHOLLY, Lip.CLEAR}:
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
 
@@ -215,7 +218,7 @@ class Procedure(StateSpace):
         for move in self._drawn(cards, codes):
             drawn = len(move.cards) - (0 if move.begins else len(cards))
             if drawn == 1 and not set(move.codes) - set(codes):
-                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by_hand=True, slowly=True)
+                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by=By.STAYING_HAND)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         edge, out = ACTIONS["edge"], ACTIONS["out"]
@@ -379,19 +382,18 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     """
     for name, to in _STEPS[lip]:
         if len(cards) >= _HELD.get(to, 0):
-            yield replace(_move(name, cards, to, ()), burning=True, by_hand=to is Lip.CUT)
-    drawn: tuple[tuple[str, Lip], ...] = ()
+            yield replace(_move(name, cards, to, ()), burning=True)
+    drawn: tuple[tuple[str, Lip, By], ...] = ()
     if lip is Lip.REST:
         yield replace(_move("edge", cards, Lip.EMERGING, ()), burning=True)
-        drawn = (("unseen", Lip.REST),)
+        drawn = (("unseen", Lip.REST, By.STAYING_HAND),)
     elif lip is Lip.PARTLY:
-        drawn = (("out", Lip.WHOLLY),)
-    for name, to in drawn:
-        more, slowly = _move(name, (*cards, _BURNED), to, ()), name == "unseen"
-        yield replace(more, burning=True, by_hand=True, slowly=slowly)
+        drawn = (("out", Lip.WHOLLY, By.HAND),)
+    for name, to, by in drawn:
+        yield replace(_move(name, (*cards, _BURNED), to, ()), burning=True, by=by)
         if len(cards) >= least:
             first = _move(name, _FIRST, to, ())
-            yield replace(first, begins=True, left=cards, by_hand=True, slowly=slowly)
+            yield replace(first, begins=True, left=cards, by=by)
 
 
 def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float = 1.0) -> Move:

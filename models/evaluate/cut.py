@@ -1,0 +1,77 @@
+"""Measure an exported network that tells the cut card: `python -m models.evaluate.cut [ONNX]`.
+
+Pairs of held-out decks, hands and films, drawn at random, go through ONNX Runtime. How its answers
+are used is measured on films, with the decoder: `models.evaluate.follow_streams`. With `--ship` the
+file goes to `models/` and its card is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.mouth.pairs import pairs
+from models.networks.classifier import onnx_runner
+from models.networks.model_card import SHIPPED, print_or_ship
+from models.train.cut import INPUT, RUNS, bank_of
+from models.train.mouth import stacked
+from models.train.sample_bank import fill
+
+# Seed of the held-out pairs: another one than any training's.
+SEED = 60_003
+# Odds by which something is surely told.
+SURE = 20.0
+Values = NDArray[np.float32]
+
+
+def samples(count: int) -> tuple[Values, Values]:
+    """Return held-out pairs (N x 18 x 56 x 80, RGB, 0 to 1) and which show the cut card."""
+    bank = bank_of(f"measured-{SEED}", count)
+    fill(bank, pairs(SEED + bank.ready(), split="test"))
+    pictures, truth = bank.slice(0, count)
+    return stacked(pictures).numpy(), truth.numpy()[:, 0]
+
+
+def measure(odds: Values, truth: Values) -> dict[str, str | int]:
+    """Return how often the log odds (N) are right, and how often surely so."""
+    cut, other, sure = odds[truth > 0], odds[truth == 0], np.log(SURE)
+    return {
+        "pairs": len(truth),
+        "cut_card_right": f"{(cut > 0).sum()} of {len(cut)}",
+        "others_right": f"{(other < 0).sum()} of {len(other)}",
+        "cut_card_told_by_20_to_1": f"{(cut > sure).sum()} of {len(cut)}",
+        "others_told_so_falsely": f"{(other > sure).sum()} of {len(other)}",
+    }
+
+
+def main() -> None:
+    """Measure; print it, or ship the file with its card."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "cut.onnx")
+    parser.add_argument("--samples", type=int, default=1200)
+    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
+    arguments = parser.parse_args()
+    RUNS.mkdir(parents=True, exist_ok=True)
+    patches, truth = samples(arguments.samples)
+    _, run = onnx_runner(arguments.onnx, threads=1)
+    odds = np.concatenate([run(part) for part in np.array_split(patches, 16)])[:, 0]
+    command = f"python -m models.evaluate.cut --samples {arguments.samples}"
+    card = {
+        "name": "cut",
+        "task": "whether what leaves the shoe's mouth is the cut card, beside a card before it",
+        "network": "CutNet, 0.1 million parameters, most of them those of MouthNet",
+        "licence": "Apache-2.0; trained without ultralytics",
+        "recipe": "python -m models.train.cut",
+        "trained": arguments.trained,
+        "input": INPUT,
+        "labels": ["cut"],
+    }
+    print_or_ship(arguments, command, {"measured": measure(odds, truth)}, card)
+
+
+if __name__ == "__main__":
+    main()

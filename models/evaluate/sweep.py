@@ -20,17 +20,19 @@ from types import ModuleType
 from models.evaluate.following import Tally, decode, judge, merge
 from models.evaluate.streams import Film, films_of
 from vision.inference.load import packaged
-from vision.sight.following import actions, decisions, evidence, hypotheses, procedure
+from vision.sight.following import actions, decisions, evidence, hypotheses, places, procedure
 from vision.sight.following.evidence import SymbolTable
 
-MODULES = (actions, evidence, hypotheses, procedure, decisions)
+MODULES = (actions, evidence, hypotheses, procedure, decisions, places)
+# What of the looks at slots is no matter of pictures, which a stream does not have.
+OF_LOOKS = {"PLACE_MS", "BURST_MS", "ASIDE_SEEN", "ASIDE_UNSEEN"}
 # A number is tried at so many times its value: what a factor of four does not show, nobody could
 # have set by hand.
 TIMES = (0.5, 2.0)
 # What is no measure but a name or a count of the game, and the speeds of which rates are made.
 FIXED = {
     "FIRST_CARDS", "COMPLETE", "HAND_OF", "EDGE_SYMBOLS", "SYMBOLS", "MOST_SHOWN", "SURE_ODDS",
-    "MOVING", "NEXT", "AT_TIMES", "DEPARTURE",
+    "MOVING", "NEXT", "AT_TIMES", "DEPARTURE", "CUT_STATE",
 }  # fmt: skip
 HEADS = ("number", "value", "times", "right", "held", "wrong", "accused", "incidents", "in time")
 Counts = tuple[int, ...]
@@ -54,7 +56,8 @@ def numbers() -> Iterator[Number]:
             yield Number(f"{name}, {part}", rate, partial(_put_rate, name, part.split(" and ")))
     for module in MODULES:
         for name, value in list(vars(module).items()):
-            if name.isupper() and name not in FIXED and _home(name) is module:
+            swept = name in OF_LOOKS if module is places else name not in FIXED
+            if name.isupper() and swept and _home(name) is module:
                 yield from _of(name, value)
 
 

@@ -18,8 +18,6 @@ from vision.metrics.intervals import at_most, share
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "deploy" / "figures.toml"
 OTHER, OURS = "other", "ours"
-# What later runs found that are too few for a row.
-SINCE = {OTHER: "", OURS: "; the four, of one film, are mended"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +103,12 @@ def front() -> str:
     lines = ["| what | figure | command |", "|---|---|---|"]
     for kind, name in (
         (OTHER, "coups of [another renderer](deploy/following.md#measured)"),
-        (OURS, "coups of [our own](deploy/following.md#measured), in 11 manners of dealing"),
+        (OURS, "coups of [our own](deploy/following.md#measured), in 10 manners of dealing"),
     ):
         run, more = of(kind), sum(each.of == kind for each in runs()) - 1
         lines.append(
             f"| {run.coups} {name} | {run.right} right, {run.held} held, **{run.wrong} wrong**; "
-            f"{run.reported} of {run.incidents} incidents; accused {run.charge}{SINCE[kind]} | "
+            f"{run.reported} of {run.incidents} incidents; accused {run.charge} | "
             f"`{run.command.partition(' --')[0]}`{f', {more + 1} runs' if more else ''} |"
         )
     ours, usual, *_ = beside()

@@ -112,7 +112,8 @@ def exit_way(view: TableView) -> Points:
 # --- the cards before -----------------------------------------------------------------------------
 
 # So many of the last cards are what one that leaves is compared with, one a picture in turn: an arm
-# that passed for a card is one of them. More take the longer to forget the shoe before.
+# that passed for a card is one of them. Before so many have left nothing is unlike them. More take
+# the longer to forget the shoe before.
 CARDS_BEFORE = 3
 
 

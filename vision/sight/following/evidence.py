@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.detection.mouth import LEFT_MS
+from vision.sight.detection.mouth import CARDS_BEFORE, LEFT_MS
 from vision.sight.following.places import SYMBOLS, Values
 
 # Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
 # bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
 MOUTH_MS = 60.0
-# Cards that must have left before anything is unlike them.
-LEAST_CARDS = 3
 # The share of pictures (0 to 1) of which the mouth's network says nothing.
 MOUTH_FLAT = 0.006
 # The edge of a card goes out or in if it moves by so much, in depths of a card, within so many ms,
@@ -180,7 +178,7 @@ class Usual:
     @property
     def is_known(self) -> bool:
         """Whether enough cards were seen."""
-        return len(self._values) >= LEAST_CARDS
+        return len(self._values) >= CARDS_BEFORE
 
 
 class CutEvidence:

@@ -20,12 +20,14 @@ let routed = "";
 function render() {
   warn(live.lost);
   setText("clock", clockTime(Date.now()));
-  // Shoes and search list the tables, which are not known before the server's first event.
+  // Shoes and search list the tables, which are not known before the server's first event. One shoe's
+  // page lists none: drawn again it would close what is open in it.
   const tables = [...live.tables.keys()].join();
   if (tables !== routed) {
+    const draws = !routed || !showsShoe();
     routed = tables;
     $("search").replaceChildren();
-    route();
+    if (draws) route();
   }
   chooseFirst();
   renderTables();
@@ -209,8 +211,15 @@ function choose(table, alert) {
   live.plan();
 }
 
+const address = () => location.hash.slice(1).split("/").map(decodeURIComponent);
+
+function showsShoe() {
+  const [view, , shoe] = address();
+  return view === "history" && Boolean(shoe);
+}
+
 function route() {
-  const [view, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [view, ...rest] = address();
   const name = ["history", "search"].includes(view) ? view : "alerts";
   if (view === "table") chosen = { table: rest[0] ?? "", alert: "" };
   for (const other of ["alerts", "history", "search"]) {
@@ -220,7 +229,7 @@ function route() {
   $("alerts").hidden = $("detail").hidden = name !== "alerts";
   $("history").hidden = name !== "history";
   $("search").hidden = name !== "search";
-  if (name === "history") openHistory($("history"), live, rest, me);
+  if (name === "history" && (routed || !showsShoe())) openHistory($("history"), live, rest, me);
   if (name === "search") openSearch($("search"), live);
 }
 

@@ -77,6 +77,7 @@ ROOMS = {
             "audit",
             "camera",
             "config",
+            "sight.detection.mouth",
             "sight.geometry",
             "sight.quality.table_fit",
             "sight.quality.view",

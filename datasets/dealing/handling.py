@@ -221,7 +221,9 @@ class Dealer:
         middle = (card.lying.centre + target.centre) / 2 + self.rng.normal(0, 20, 2)
         between = Pose(float(middle[0]), float(middle[1]), card.lying.turn, card.lying.flip)
         self.glide(self.holding(between, Limb.OTHER), 0.4, Limb.OTHER, meanwhile=True)
-        self.slide(card, between, 0.45)
+        # Out of the shoe along its way: straight there it would pass through the shoe's wall.
+        leg = replace(self._flight(card, between), arch=0.0)
+        self.carry([(card, leg)], self.holding(between), 0.45)
         self.now = max(self.now, self.legs[Limb.OTHER][-1].end)
         self.wait(0.03, 0.15)
         self.glide(self.rest(), 0.3, meanwhile=True)

@@ -39,6 +39,7 @@ _SLOT_ROOM_MM = 8.0
 SHOE_WIDTH_MM = 116.0
 SHOE_LENGTH_MM = 330.0
 _TRAY_HALF_MM = (62.0, 70.0)
+_EXIT_MM = 150.0  # as far as a card is drawn
 # The dealer's shoulders lie this far behind the table's edge and to each side of the middle, mm:
 # the arm's sprite ends 860 mm from the hand. Nearer, and the stump of the arm shows.
 _SHOULDER_MM = (-430.0, 150.0)
@@ -96,6 +97,11 @@ class Layout:
         """The unit vector (2,) along which a card leaves the shoe."""
         angle = np.radians(self.leaving)
         return np.array([np.cos(angle), np.sin(angle)])
+
+    @property
+    def exit(self) -> Points:
+        """A point (2,) mm before the shoe, towards which cards leave."""
+        return self.mouth + self.way * _EXIT_MM
 
     @property
     def across(self) -> Points:

@@ -82,6 +82,7 @@ def table_toml(look: Look, *, source: str, dealing: str, profile: str) -> str:
         f"image_px = {_rounded(pixels)}",
         f"table_mm = {_rounded(plane)}",
         f"mouth_mm = {_rounded(layout.mouth_polygon())}",
+        f"exit_mm = {_rounded(layout.exit[None])[0]}",
         f"discard_mm = {_rounded(layout.tray_polygon())}",
         f"card_mm = {list(load_deck(look.deck).size_mm)}",
         "",

@@ -107,7 +107,8 @@ def table_view(look: Look) -> TableView:
     layout = look.style.layout
     slots = {Slot[name]: layout.slot_polygon(name).astype(np.float32) for name in SLOTS}
     plane = Homography.fit(*look.camera.calibration())
-    return TableView(plane, slots, layout.mouth_polygon().astype(np.float32))
+    mouth, exit_mm = layout.mouth_polygon(), layout.exit
+    return TableView(plane, slots, mouth.astype(np.float32), exit=exit_mm.astype(np.float32))
 
 
 def _of_film(rng: Rng, show: Show) -> Iterator[Sample]:

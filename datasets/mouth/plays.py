@@ -27,6 +27,10 @@ AWAY_MM, BEYOND_MM, ARM_MM = 300.0, 80.0, 45.0
 # Shares: draws of two cards at once; of these, the second laid flush on the first or lying under
 # it; staying when the first is taken away. Of single cards, held before the mouth for the next.
 TWO, FLUSH, UNDER, STAYS, HELD = 0.4, 0.3, 0.6, 0.45, 0.12
+# How fast a card is swept out and carried off on average, mm/s, and in how many seconds it is
+# pulled out: of quick dealers a slow camera has one picture in which it is out. All are drawn
+# evenly on a scale of logarithms.
+SWEEP_MM_S, CARRY_MM_S, PULL_S = (220, 2000), (300, 2000), (0.05, 0.7)
 
 
 class Play:
@@ -149,6 +153,10 @@ class Play:
         return shared_area(corners, self.shoe.extent.astype(np.float32)) / (63 * 88)
 
     # --- what is done ---
+
+    def _between(self, low: float, high: float) -> float:
+        """Return a number between two, drawn evenly on a scale of logarithms."""
+        return float(np.exp(self.rng.uniform(np.log(low), np.log(high))))
 
     def _wait(self, seconds: float) -> None:
         self.time += float(seconds)
@@ -358,7 +366,7 @@ class Play:
         """Draw a card and bring it away in one movement; `let_go`: it slides on alone."""
         rng = self.rng
         far, way = rng.uniform(170, 330), rng.normal(0, 0.5)
-        seconds = float(far / np.exp(rng.uniform(np.log(220), np.log(1300))))
+        seconds = far / self._between(*SWEEP_MM_S)
         x, y = float(np.cos(way) * far), float(np.sin(way) * far)
         turn = rng.normal(0, 0.35)
         for number, one in enumerate(c for c in (card, fellow) if c is not None):
@@ -417,7 +425,7 @@ class Play:
         """Move the cards and the hand to a shift in one go."""
         rng = self.rng
         shift, drift, behind, beside, askew = way
-        seconds = float(np.exp(rng.uniform(np.log(0.1), np.log(0.7))))
+        seconds = self._between(*PULL_S)
         out = shift / self.depth
         turn = out * rng.normal(0, 0.05 if rng.random() < 0.7 else 0.25)
         self._card_to(
@@ -445,7 +453,7 @@ class Play:
         way = rng.normal(0, 0.7)
         far = rng.uniform(180, 260)
         x, y = np.cos(way) * far, np.sin(way) * far
-        seconds = float(far / np.exp(rng.uniform(np.log(300), np.log(1500))))
+        seconds = far / self._between(*CARRY_MM_S)
         turn = rng.normal(0, 0.8)
         if rng.random() < 0.3:
             card.turned = self.time + seconds * float(rng.uniform(0.1, 0.6))

@@ -21,7 +21,7 @@ from datasets.dealing.film import Shot
 from datasets.dealing.film_settings import look_for
 from datasets.dealing.scenario import Scenario
 from datasets.dealing.simulate import rehearse
-from datasets.dealing.table_places import PLACES, SLOTS, Camera, Layout
+from datasets.dealing.table_places import CARD_MM, PLACES, SLOTS, Camera, Layout
 from datasets.faces.registry import deck_names
 from datasets.render.paint import Image
 from models.evaluate.laid_cards import (
@@ -39,6 +39,7 @@ from vision.game.events import Slot
 from vision.inference.load import for_pictures
 from vision.setup.calibration.areas import LAID
 from vision.setup.calibration.cards import SIZES, LaidCards, measure
+from vision.sight.detection.mouth import exit_way
 from vision.sight.geometry.plane import Homography, TableView
 from vision.sight.quality.camera_position import ReferenceLayout
 
@@ -83,7 +84,17 @@ def off_of(found: LaidCards, plane: Homography, layout: Layout) -> dict[str, flo
         "slots, mm": slots,
         "mouth, mm": away["MOUTH"],
         "discard, mm": away.get("DISCARD", 0.0),
+        "way out, degrees": _turn(found.view, plane, layout),
     }
+
+
+def _turn(view: TableView, plane: Homography, layout: Layout) -> float:
+    """Return by how much the way out of the mouth is off, degrees."""
+    middle = view.mouth.mean(axis=0)
+    ends = np.array([middle, middle + CARD_MM[0] * exit_way(view)])
+    start, end = plane.to_mm(view.homography.to_px(ends))
+    cosine = (end - start) @ layout.way / np.hypot(*(end - start))
+    return float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
 
 
 def cards(rounds: int) -> None:

@@ -199,7 +199,7 @@ def layout_for(rng: Rng, wide_mm: float) -> Layout:
     ends = (half - 75, 0.0 if narrow else -130.0)
     right = rng.random() < 0.5
     way = 1.0 if right else -1.0
-    leaving = float(rng.uniform(140, 178))
+    leaving = float(rng.uniform(95, 178))
     return Layout(
         places,
         (x + way * ends[0], y + ends[1]),

@@ -108,6 +108,21 @@ def test_drift_is_shown_and_taken_over_by_one_request(workshop: Workshop) -> Non
     assert workshop.client.get(f"{API}places").json() == now
 
 
+def test_way_out_of_the_shoe_is_dragged(workshop: Workshop) -> None:
+    """The arrowhead before the mouth says where cards leave to; it goes with the mouth."""
+    there = load(workshop.file).view.exit_mm
+    assert there is not None
+    places = workshop.client.get(f"{API}places").json()
+    for ways in ({"EXIT": [0, 30]}, {"MOUTH": [-9, 0]}):
+        body = {"version": places["version"], "ways": ways}
+        assert workshop.client.post(f"{API}places", json=body).status_code == 200
+        places = workshop.client.get(f"{API}places").json()
+    now = load(workshop.file).view.exit_mm
+    assert now is not None
+    assert now[1] - there[1] > 10
+    assert now[0] - there[0] < -3
+
+
 def test_what_the_running_reader_sees_is_shown(workshop: Workshop) -> None:
     """The picture is the reader's own, since it has the camera; before its first there is none."""
     job = Job()
@@ -200,7 +215,7 @@ def test_table_is_measured_by_the_cards_that_lie_on_it(workshop: Workshop) -> No
     view = load(workshop.file).view
     assert Path(view.layout).exists()
     assert view.card_mm == (63.0, 88.0)
-    assert len(client.get(f"{API}places").json()["places"]) == 8
+    assert len(client.get(f"{API}places").json()["places"]) == 9  # with the exit
     assert client.get(f"{API}picture/stored").status_code == 200
     wait_for(lambda: workshop.facts("table_file_changed"))
 

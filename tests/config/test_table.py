@@ -64,6 +64,8 @@ FAULTS = [
     ("slot-outside", "[[300.0, 280.0]", "[[-900.0, 280.0]", ["view.slots_mm.PUNTO_1", "outside"]),
     ("slot-flat", "PUNTO_1 = [[300.0, 280.0], [390.0, 280.0], [390.0, 400.0], [300.0, 400.0]]",
      "PUNTO_1 = [[300, 280], [390, 280], [400, 280]]", ["view.slots_mm.PUNTO_1", "no area"]),
+    ("exit-in-the-mouth", "exit_mm = [980.0, 210.0]", "exit_mm = [1082.0, 141.0]",
+     ["view.exit_mm", "before the mouth"]),
     ("points-few", "image_px = [[210.0, 90.0], ", "image_px = [", ["view.image_px"]),
     ("point-outside", "[[210.0, 90.0]", "[[2210.0, 90.0]", ["view.image_px", "outside"]),
     ("points-on-a-line", "[1200.0, 700.0]", "[600.0, 0.0]", ["view.table_mm", "one line"]),

@@ -137,6 +137,7 @@ def view_section(view: TableView, size: tuple[int, int]) -> dict[str, Any]:
         "card_mm": list(view.card_mm),
         "mouth_mm": areas.pop("MOUTH"),
         "discard_mm": areas.pop("DISCARD", None),
+        "exit_mm": None if view.exit is None else view.exit.astype(float).round(1).tolist(),
         "slots_mm": areas,
         "lens": lens and {**lens, "centre_px": list(lens["centre_px"])},
     }

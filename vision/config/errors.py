@@ -38,6 +38,9 @@ SIDES = {"SLOT": (0.95, 1.6), "MOUTH": (0.6, 2.3), "DISCARD": (0.8, 9.0)}
 # Share of the smaller area that two may have in common: the slots of cards side by side share some
 # millimetres.
 SHARED = 0.2
+# The point towards which cards leave lies so far from the middle of the mouth, mm: nearer, and the
+# millimetres to which places are known turn the way.
+LEAST_EXIT_MM = 20.0
 
 Point = tuple[float, float]
 Points = NDArray[np.float32]
@@ -164,6 +167,19 @@ def view_faults(
                 )
                 yield key, words
                 break
+
+
+def exit_faults(exit_mm: Point | None, mouth_mm: Sequence[Point]) -> Iterator[tuple[str, str]]:
+    """Yield what is impossible about the point towards which cards leave a mouth, mm."""
+    if exit_mm is None:
+        return
+    x, y = np.mean(mouth_mm, axis=0).tolist()
+    if np.hypot(exit_mm[0] - x, exit_mm[1] - y) < LEAST_EXIT_MM:
+        words = (
+            f"{_shown(exit_mm)} mm lies in the middle of view.mouth_mm; give a point before the "
+            "mouth, a card's length away, towards which cards leave the shoe"
+        )
+        yield "view.exit_mm", words
 
 
 def _inside(point: Point, size: tuple[int, int]) -> bool:

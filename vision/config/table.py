@@ -17,7 +17,14 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from vision.config.errors import UNFILLED, explain, refusal, view_faults, with_variables
+from vision.config.errors import (
+    UNFILLED,
+    exit_faults,
+    explain,
+    refusal,
+    view_faults,
+    with_variables,
+)
 from vision.config.fields import (
     Hosts,
     IpText,
@@ -159,6 +166,7 @@ class ViewSection(Section):
     slots_mm: Slots
     mouth_mm: Polygon
     discard_mm: Polygon | None = None
+    exit_mm: Point | None = None
     card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = POKER_MM
     lens: LensSection | None = None
     layout: PathText = ""
@@ -176,6 +184,7 @@ class ViewSection(Section):
             mouth=np.asarray(self.mouth_mm, np.float32),
             discard=None if self.discard_mm is None else np.asarray(self.discard_mm, np.float32),
             card_mm=self.card_mm,
+            exit=None if self.exit_mm is None else np.asarray(self.exit_mm, np.float32),
         )
 
     def outline_px(self) -> Points:
@@ -470,7 +479,10 @@ def load(path: Path, *, unmeasured: bool = False) -> TableConfig:
     areas["view.mouth_mm"] = view.mouth_mm
     areas |= {} if view.discard_mm is None else {"view.discard_mm": view.discard_mm}
     lens = None if view.lens is None else view.lens.lens()
-    found = view_faults(view.image_px, view.table_mm, areas, size, lens)
+    found = [
+        *view_faults(view.image_px, view.table_mm, areas, size, lens),
+        *exit_faults(view.exit_mm, view.mouth_mm),
+    ]
     if faults := [f"{path}: {key}: {words}" for key, words in found]:
         raise ConfigurationError("\n".join(faults))
     return config

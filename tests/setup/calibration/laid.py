@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from datasets.dealing.table_places import Layout
 from models.evaluate.laid_cards import (
     Pose,
     Style,
@@ -35,10 +36,11 @@ def picture(
     others: Mapping[str, Pose] | None = None,
     card_mm: tuple[float, float] = (63.0, 88.0),
     plane: Homography = PLANE,
+    layout: Layout = LAYOUT,
 ) -> Image:
     """Return a picture of the table with cards on it; `others` are more cards, by face."""
     rng = np.random.default_rng(5)
-    above = table(rng, Style(card_mm=card_mm), LAYOUT, cards, others)
+    above = table(rng, Style(card_mm=card_mm), layout, cards, others)
     return seen(above.image, plane, SIZE, rng)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
 
-from models.evaluate.laid_cards import Pose, camera_over, places_of
+from models.evaluate.laid_cards import Pose, camera_over, laid_by_hand, places_of
 from tests.setup.calibration.laid import (
     CARDS,
     LAYOUT,
@@ -24,6 +25,7 @@ from vision.config.errors import implausible
 from vision.inference.load import for_pictures
 from vision.setup.calibration.cards import LaidCards, measure
 from vision.sight.detection.classifier import CardModels
+from vision.sight.detection.mouth import exit_way
 from vision.sight.geometry.plane import Homography, Image
 
 
@@ -57,6 +59,19 @@ def test_one_picture_gives_the_table(models: CardModels) -> None:
     seen = found.view.homography.to_mm(PLANE.to_px(true))
     scale = np.hypot(*(seen[1] - seen[0])) / np.hypot(*(true[1] - true[0]))
     assert scale == pytest.approx(1, abs=0.01)
+
+
+def test_shoe_may_stand_so_that_cards_leave_across(models: CardModels) -> None:
+    """The half-drawn card shows the way out, which need not be towards the places."""
+    leaving = 110.0 if LAYOUT.lip[0] > LAYOUT.tray[0] else 70.0
+    layout = replace(LAYOUT, leaving=leaving)
+    cards = laid_by_hand(np.random.default_rng(6), layout)
+    found = measure(models, [picture(cards, layout=layout)])
+    assert found.faults == ()
+    assert found.view is not None
+    mouth = found.view.mouth.mean(axis=0)
+    ends = PLANE.to_mm(found.view.homography.to_px([mouth, mouth + 50 * exit_way(found.view)]))
+    assert (ends[1] - ends[0]) @ layout.way == pytest.approx(50, abs=1)
 
 
 @pytest.mark.parametrize("turn", [90.0, 180.0])

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Tensor
-from vision.sight.detection.mouth import CARDS_BEFORE, CardsBefore, MouthSight, slots_beside
+from vision.sight.detection.mouth import (
+    CARDS_BEFORE,
+    CardsBefore,
+    MouthSight,
+    exit_way,
+    slots_beside,
+)
 from vision.sight.geometry.plane import Homography, TableView
 
 
@@ -59,6 +66,17 @@ def test_slot_that_reaches_into_the_patch_is_beside_the_mouth(x: int, found: int
     slot = np.array([[x, 50], [x + 75, 50], [x + 75, 150], [x, 150]], np.float32)
     view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
     assert slots_beside(view) == [Slot.PUNTO_1] * found
+
+
+def test_cards_leave_towards_the_exit_or_the_slots() -> None:
+    """A shoe may stand so that cards leave across the way to the slots: the table file says so."""
+    corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
+    slot = np.array([[300, 10], [375, 10], [375, 110], [300, 110]], np.float32)
+    mouth = np.array([[0, 0], [60, 0], [60, 100], [0, 100]], np.float32)
+    view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
+    assert exit_way(view) == pytest.approx([1, 0])
+    across = replace(view, exit=np.array([30, 150], np.float32))
+    assert exit_way(across) == pytest.approx([0, 1])
 
 
 def test_mouth_in_another_light_is_at_rest() -> None:

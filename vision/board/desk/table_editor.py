@@ -24,6 +24,7 @@ from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import jpeg, open_picture
 from vision.secrets import masked, shown
+from vision.sight.detection.mouth import exit_way
 from vision.sight.geometry.plane import Image, Points, TableView, covered
 from vision.sight.quality.table_fit import Drift
 from vision.sight.quality.view import gauges
@@ -35,6 +36,9 @@ NEW_S = 3.0
 # Seconds that a page waits for a picture: opening an address may take 2.5 s ([camera] open_s), and
 # starting the capture process about one.
 PICTURE_S = 6.0
+# The arrowhead on the page that says where cards leave to: its half width, and how far it is before
+# the middle of a mouth that has none in the file, mm: clear of the mouth, near enough to be seen.
+ARROW_MM, AHEAD_MM = 12.0, 110.0
 # JPEG quality of a picture: edges stay clear enough to drag areas to them.
 QUALITY = 80
 
@@ -173,7 +177,8 @@ class TableEditor:
 
 def _dragged(view: TableView, ways: Mapping[str, Any]) -> TableView:
     """Return a view with some areas elsewhere, in their own size; ways (x, y) in px by name."""
-    areas = view.areas
+    areas = _handles(view)
+    mouth = areas["MOUTH"]
     for name, way in ways.items():
         try:
             middle = areas[name].mean(axis=0)
@@ -184,7 +189,24 @@ def _dragged(view: TableView, ways: Mapping[str, Any]) -> TableView:
     if not all(np.isfinite(area).all() for area in areas.values()):
         raise ConfigurationError("an area was moved nowhere; drag it again")
     slots = {slot: areas[slot.name] for slot in view.slots}
-    return replace(view, slots=slots, mouth=areas["MOUTH"], discard=areas.get("DISCARD"))
+    exit_mm = view.exit
+    if "EXIT" in ways:
+        exit_mm = areas["EXIT"].mean(axis=0)
+    elif exit_mm is not None:  # goes with the mouth
+        exit_mm = exit_mm + (areas["MOUTH"] - mouth).mean(axis=0)
+    return replace(
+        view, slots=slots, mouth=areas["MOUTH"], discard=areas.get("DISCARD"), exit=exit_mm
+    )
+
+
+def _handles(view: TableView) -> dict[str, Points]:
+    """Return the areas of a table, and `EXIT`: an arrowhead before the mouth, as cards leave."""
+    way = exit_way(view)
+    across = np.array([-way[1], way[0]])
+    ends = np.array([2 * way, across - way, -across - way]) * ARROW_MM
+    middle = view.mouth.mean(axis=0)
+    there = middle + way * AHEAD_MM if view.exit is None else view.exit
+    return {**view.areas, "EXIT": (there + ends).astype(np.float32)}
 
 
 def _drifted(view: TableView, numbers: object) -> TableView:
@@ -201,8 +223,8 @@ def _drifted(view: TableView, numbers: object) -> TableView:
 
 
 def _in_picture(view: TableView) -> dict[str, Any]:
-    """Return the areas of a table in the picture, n x 2 px by name."""
-    return {name: _rounded(view.homography.to_px(area)) for name, area in view.areas.items()}
+    """Return the areas of a table in the picture, and its exit, n x 2 px by name."""
+    return {name: _rounded(view.homography.to_px(area)) for name, area in _handles(view).items()}
 
 
 def _rounded(points: Points) -> list[list[float]]:

@@ -6,6 +6,7 @@ a card and some room, straight where the cards were laid a little askew.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 
@@ -135,8 +136,8 @@ def areas_of(laid: Mapping[str, Pose], card_mm: tuple[float, float]) -> dict[str
         hand = [poses[name] for name in poses if name[:5] == slot.name[:5]]
         pose = straightened(poses[slot.name], hand)
         areas[slot.name] = card_rectangle(pose, (width + 2 * ROOM_MM, length + 2 * ROOM_MM))
-    way, wide = leaving(laid, card_mm)
-    across = np.array([-way[1], way[0]]) * (wide / 2 + MOUTH_ROOM_MM)
+    way = leaving(laid)
+    across = np.array([-way[1], way[0]]) * (length / 2 + MOUTH_ROOM_MM)
     middle = np.array(laid[MOUTH].centre) + way * MOUTH_AHEAD_MM
     ends = ((-1, -1), (1, -1), (1, 1), (-1, 1))
     corners = [middle + a * MOUTH_DEPTH_MM / 2 * way + b * across for a, b in ends]
@@ -147,18 +148,18 @@ def areas_of(laid: Mapping[str, Pose], card_mm: tuple[float, float]) -> dict[str
     return areas
 
 
-def leaving(laid: Mapping[str, Pose], card_mm: tuple[float, float]) -> tuple[Vector, float]:
-    """Return the unit vector (2,) along which cards leave the shoe, and how wide they are across.
+def leaving(laid: Mapping[str, Pose]) -> Vector:
+    """Return the unit vector (2,) along which cards leave the shoe.
 
-    It is the side of the half-drawn card that faces the places most.
+    They leave it long side first: of the half-drawn card's long sides it is the one that faces the
+    places. A shoe may stand so that they leave across the way to the places.
     """
     mouth = laid[MOUTH]
     slots = [pose.centre for name, pose in laid.items() if name not in {MOUTH, DISCARD}]
-    target = np.mean(slots, axis=0) - mouth.centre
-    angles = np.radians(mouth.angle + np.array([0.0, 90.0, 180.0, 270.0]))
-    ways = np.column_stack([np.cos(angles), np.sin(angles)])
-    best = int((ways @ target).argmax())
-    return ways[best], card_mm[best % 2]
+    turn = math.radians(mouth.angle + 90.0)
+    way = np.array([math.cos(turn), math.sin(turn)])
+    faces = way @ (np.mean(slots, axis=0) - mouth.centre) > 0
+    return way if faces else -way
 
 
 def straightened(pose: Pose, hand: Sequence[Pose]) -> Pose:

@@ -6,6 +6,7 @@ lens as far as it can be known, and every area; otherwise words say which card, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -238,20 +239,25 @@ class LaidFit:
         return found
 
     def _corners(self, outlines: Sequence[Points]) -> Seen:
-        """Return the corners of all outlines; of a card in the mouth the two nearest the hands."""
+        """Return the corners of all outlines; of a card in the mouth those of its front side.
+
+        That is the long side which is nearer to the hands.
+        """
         seen = plane_fit.of_corners(outlines, self._light)
         flat = [place not in {MOUTH, DISCARD} for place in self.places]
-        away = np.linalg.norm(seen.px - np.mean(outlines, axis=1)[flat].mean(axis=0), axis=1)
-        is_mouth = np.array([place == MOUTH for place in self.places])[seen.card]
-        middle = np.array([np.median(away[seen.card == card]) for card in seen.card])
-        return seen.only(~is_mouth | (away < middle))
+        hands = np.mean(outlines, axis=1)[flat].mean(axis=0)
+        free = np.ones(len(seen.card), bool)
+        for card in (n for n, place in enumerate(self.places) if place == MOUTH):
+            sides = [(seen.card == card) & (seen.form[:, 0] * side > 0) for side in (-1, 1)]
+            free &= ~max(sides, key=lambda one: math.dist(seen.px[one].mean(axis=0), hands))
+        return seen.only(free)
 
     def _seen(self, reach_mm: float) -> Seen:
         """Return the edges that all pictures show; of a card in the mouth only the free part."""
         parts = [plane_fit.of_edges(p.paper, self.fit, n, reach_mm) for p, n in self.pictures]
         seen = plane_fit.together(parts)
         seen = seen._replace(weight=seen.weight * np.array(self._light)[seen.card])
-        way, _ = areas.leaving(areas.poses_of(self.fit, self.places), self.card_mm)
+        way = areas.leaving(areas.poses_of(self.fit, self.places))
         at = self.fit.points(seen.card, seen.form * self.card_mm)
         ahead = (at - self.fit.centres[seen.card]) @ way
         free = np.array([place != MOUTH for place in self.places])[seen.card] | (ahead > 0)
@@ -281,7 +287,9 @@ class LaidFit:
             for name, area in areas.areas_of(self.poses, self.card_mm).items()
         }
         slots = {slot: found[slot.name] for slot in Slot}
-        return TableView(seen_by, slots, found[MOUTH], found.get(DISCARD), self.card_mm)
+        ahead = self.card_mm[1] * areas.leaving(self.poses)
+        exit_mm = (found[MOUTH].mean(axis=0) + ahead).astype(np.float32)
+        return TableView(seen_by, slots, found[MOUTH], found.get(DISCARD), self.card_mm, exit_mm)
 
     def faults(self) -> list[str]:
         """Return what is wrong with how the cards lie, each with its cure."""

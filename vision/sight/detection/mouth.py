@@ -97,9 +97,12 @@ def slots_beside(view: TableView) -> list[Slot]:
 def exit_way(view: TableView) -> Points:
     """Return the unit vector (2,) in mm along which cards leave the shoe.
 
-    Of the four sides of the mouth, the one that faces the slots most.
+    Where the view does not say, it is that of the mouth's four sides that faces the slots most.
     """
     mouth = view.mouth.mean(axis=0)
+    if view.exit is not None:
+        ahead = np.asarray(view.exit - mouth, np.float64)
+        return np.asarray(ahead / np.hypot(*ahead), np.float64)
     slots = [area.mean(axis=0) for area in view.slots.values()]
     target = np.mean(slots, axis=0) - mouth if slots else np.array([1.0, 0.0])
     corners = cv2.boxPoints(cv2.minAreaRect(np.asarray(view.mouth, np.float32)))

@@ -430,7 +430,8 @@ def rectify(image: Image, quad: Points, size: tuple[int, int]) -> Image:
 class TableView:
     """One camera's view of one table: the plane, and the table's areas as polygons in mm.
 
-    `mouth` is where a card leaving the shoe is first seen; cards within `discard` are ignored.
+    A card that leaves is first seen in `mouth`, on its way to `exit` (2 mm; `None`: not known);
+    cards within `discard` are ignored.
     """
 
     homography: Homography
@@ -438,6 +439,7 @@ class TableView:
     mouth: Points
     discard: Points | None = None
     card_mm: tuple[float, float] = POKER_MM
+    exit: Points | None = None
 
     @property
     def areas(self) -> dict[str, Points]:
@@ -485,16 +487,14 @@ def box_around(area: Points) -> Points:
     """Return the smallest turned box around a polygon, clockwise, edge 0-1 a short side."""
     box = cv2.boxPoints(cv2.minAreaRect(np.asarray(area, np.float32)))
     first, second = math.dist(box[0], box[1]), math.dist(box[1], box[2])
-    order = (1, 2, 3, 0) if first > second else (0, 1, 2, 3)
-    return np.asarray(box[order, :], np.float32)
+    return np.asarray(np.roll(box, -1 if first > second else 0, axis=0), np.float32)
 
 
 def _is_box(quad_px: Points) -> bool:
     """Whether a quad has right angles only, as an oriented box has."""
     corners = [complex(float(x), float(y)) for x, y in quad_px]
     edges = [corners[(i + 1) % 4] - corners[i] for i in range(4)]
-    for edge, following in zip(edges, [*edges[1:], edges[0]], strict=True):
-        along = (edge.conjugate() * following).real
-        if abs(along) > RIGHT_ANGLE_COSINE * max(abs(edge) * abs(following), 1e-6):
-            return False
-    return True
+    return all(
+        abs((one.conjugate() * two).real) <= RIGHT_ANGLE_COSINE * max(abs(one) * abs(two), 1e-6)
+        for one, two in zip(edges, edges[1:] + edges[:1], strict=True)
+    )

@@ -108,16 +108,18 @@ class Drift(NamedTuple):
     def applied(self, view: TableView) -> TableView:
         """Return the view with its areas where cards were seen to lie, in their true size."""
         plane, shrink = view.homography, np.diag([1 / self.size, 1 / self.size, 1.0])
-        areas = {
-            name: (self.moved(area) / self.size).astype(np.float32)
-            for name, area in view.areas.items()
-        }
+
+        def there(points: Points) -> Points:
+            return (self.moved(points) / self.size).astype(np.float32)
+
+        areas = {name: there(area) for name, area in view.areas.items()}
         return replace(
             view,
             homography=Homography(shrink @ plane.matrix, plane.lens),
             slots={slot: areas[slot.name] for slot in view.slots},
             mouth=areas["MOUTH"],
             discard=areas.get("DISCARD"),
+            exit=None if view.exit is None else there(view.exit),
         )
 
 

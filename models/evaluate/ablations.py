@@ -70,7 +70,7 @@ class Small(Training):
         real: Bank | None,
         widths: tuple[int, ...] = WIDTHS,
     ) -> None:
-        super().__init__(arguments, widths)
+        super().__init__(arguments, bank_of("held_out", arguments.held_out), widths)
         self.bank, self.real = bank, real
 
     def right_on(self, bank: Bank) -> float:

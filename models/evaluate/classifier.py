@@ -8,7 +8,6 @@ to `models/` and its card is written.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from datasets.faces.registry import deck_names
 from datasets.training.crops import NO_CARD, taken
 from datasets.training.signs import Sight
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, print_or_ship
+from models.networks.model_card import measure_or_ship
 from models.train.classifier import INPUT, LABELS
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Infer, Tensor, batch
@@ -185,25 +184,14 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     """Calibrate and measure; print it, or ship the file with its card."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "classifier.onnx")
-    parser.add_argument("--crops", type=int, default=8_000, help="held-out crops to use")
-    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
-    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
-    arguments = parser.parse_args()
-    tables = measure(arguments.onnx, arguments.crops)
-    command = f"python -m models.evaluate.classifier --crops {arguments.crops}"
     card = {
         "name": "classifier",
         "task": "rank and suit of a rectified card, and whether each can be seen",
         "network": "CardNet, residual, 1.5 million parameters",
-        "licence": "Apache-2.0; trained without ultralytics",
-        "recipe": "python -m models.train.classifier",
-        "trained": arguments.trained,
         "input": INPUT,
         "labels": list(LABELS),
     }
-    print_or_ship(arguments, command, tables, card)
+    measure_or_ship(__doc__, ("crops", 8_000), measure, card)
 
 
 if __name__ == "__main__":

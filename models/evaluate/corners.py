@@ -6,7 +6,6 @@ code as at the table. With `--ship` the file goes to `models/` and its card is w
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ from datasets.training.crops import smallest_box
 from datasets.training.scene import stills
 from models.evaluate.detector import corner_error
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, print_or_ship
+from models.networks.model_card import measure_or_ship
 from models.train.corners import INPUT, LABELS
 from vision.sight.detection.detector import INPUT_SIZE, CornerFinder
 from vision.sight.geometry.plane import Points
@@ -80,25 +79,14 @@ def measure(model: Path, count: int) -> dict[str, dict[str, str | int | float]]:
 
 def main() -> None:
     """Measure; print it, or ship the file with its card."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "corners.onnx")
-    parser.add_argument("--stills", type=int, default=200)
-    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
-    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
-    arguments = parser.parse_args()
-    tables = measure(arguments.onnx, arguments.stills)
-    command = f"python -m models.evaluate.corners --stills {arguments.stills}"
     card = {
         "name": "corners",
         "task": "the true corners of a card that a detector has boxed",
         "network": "CornerNet, residual, 0.4 million parameters",
-        "licence": "Apache-2.0; trained without ultralytics",
-        "recipe": "python -m models.train.corners",
-        "trained": arguments.trained,
         "input": INPUT,
         "labels": list(LABELS),
     }
-    print_or_ship(arguments, command, tables, card)
+    measure_or_ship(__doc__, ("stills", 200), measure, card)
 
 
 if __name__ == "__main__":

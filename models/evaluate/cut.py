@@ -7,7 +7,6 @@ file goes to `models/` and its card is written.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 
 from datasets.mouth.pairs import pairs
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, print_or_ship
-from models.train.cut import INPUT, RUNS, bank_of
+from models.networks.model_card import measure_or_ship
+from models.train.cut import INPUT, bank_of
 from models.train.mouth import stacked
 from models.train.sample_bank import fill
 
@@ -35,42 +34,32 @@ def samples(count: int) -> tuple[Values, Values]:
     return stacked(pictures).numpy(), truth.numpy()[:, 0]
 
 
-def measure(odds: Values, truth: Values) -> dict[str, str | int]:
-    """Return how often the log odds (N) are right, and how often surely so."""
+def measure(model: Path, count: int) -> dict[str, dict[str, str | int]]:
+    """Return how often the log odds of a model file are right, and how often surely so."""
+    patches, truth = samples(count)
+    _, run = onnx_runner(model, threads=1)
+    odds = np.concatenate([run(part) for part in np.array_split(patches, 16)])[:, 0]
     cut, other, sure = odds[truth > 0], odds[truth == 0], np.log(SURE)
-    return {
+    measured: dict[str, str | int] = {
         "pairs": len(truth),
         "cut_card_right": f"{(cut > 0).sum()} of {len(cut)}",
         "others_right": f"{(other < 0).sum()} of {len(other)}",
         "cut_card_told_by_20_to_1": f"{(cut > sure).sum()} of {len(cut)}",
         "others_told_so_falsely": f"{(other > sure).sum()} of {len(other)}",
     }
+    return {"measured": measured}
 
 
 def main() -> None:
     """Measure; print it, or ship the file with its card."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "cut.onnx")
-    parser.add_argument("--samples", type=int, default=1200)
-    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
-    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
-    arguments = parser.parse_args()
-    RUNS.mkdir(parents=True, exist_ok=True)
-    patches, truth = samples(arguments.samples)
-    _, run = onnx_runner(arguments.onnx, threads=1)
-    odds = np.concatenate([run(part) for part in np.array_split(patches, 16)])[:, 0]
-    command = f"python -m models.evaluate.cut --samples {arguments.samples}"
     card = {
         "name": "cut",
         "task": "whether what leaves the shoe's mouth is the cut card, beside a card before it",
         "network": "CutNet, 0.1 million parameters, most of them those of MouthNet",
-        "licence": "Apache-2.0; trained without ultralytics",
-        "recipe": "python -m models.train.cut",
-        "trained": arguments.trained,
         "input": INPUT,
         "labels": ["cut"],
     }
-    print_or_ship(arguments, command, {"measured": measure(odds, truth)}, card)
+    measure_or_ship(__doc__, ("samples", 1200), measure, card)
 
 
 if __name__ == "__main__":

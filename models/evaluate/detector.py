@@ -7,7 +7,6 @@ table.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
 from collections import Counter
@@ -21,7 +20,7 @@ import onnxruntime as ort
 
 from datasets.training.scene import Label, Still, stills
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, print_or_ship
+from models.networks.model_card import measure_or_ship
 from vision.sight.detection.detector import KINDS, Detection, Detector
 from vision.sight.geometry.plane import Image, overlap
 
@@ -151,25 +150,15 @@ def measure(model: Path, count: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure; print it, or ship the file with its card."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "detector.onnx")
-    parser.add_argument("--stills", type=int, default=400)
-    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
-    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
-    arguments = parser.parse_args()
-    tables = measure(arguments.onnx, arguments.stills)
-    command = f"python -m models.evaluate.detector --stills {arguments.stills}"
     card = {
         "name": "detector",
         "task": "cards and hands with oriented boxes, at tables and in single pictures",
         "network": "YOLO11n, oriented boxes, 4 classes",
-        "recipe": "python -m models.train.detector",
         "labels": [str(kind) for kind in KINDS],
         "licence": LICENCE,
-        "trained": arguments.trained,
         "input": "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32",
     }
-    print_or_ship(arguments, command, tables, card)
+    measure_or_ship(__doc__, ("stills", 400), measure, card)
 
 
 if __name__ == "__main__":

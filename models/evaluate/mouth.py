@@ -7,7 +7,6 @@ goes to `models/` and its card is written.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from datasets.mouth.samples import mixed
 from datasets.mouth.shoes import Kind
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, print_or_ship
-from models.train.mouth import INPUT, RUNS, bank_of, stacked
+from models.networks.model_card import measure_or_ship
+from models.train.mouth import INPUT, bank_of, stacked
 from models.train.sample_bank import fill
 from vision.sight.detection.mouth import LABELS
 
@@ -36,7 +35,15 @@ def samples(count: int) -> tuple[Values, Values]:
     return stacked(pictures).numpy(), truth.numpy()
 
 
-def measure(found: Values, truth: Values) -> dict[str, str | int | float]:
+def measure(model: Path, count: int) -> dict[str, dict[str, str | int | float]]:
+    """Return what a model file answers rightly."""
+    patches, truth = samples(count)
+    _, run = onnx_runner(model, threads=1)
+    found = np.concatenate([run(part) for part in np.array_split(patches, 16)])
+    return {"measured": right(found, truth)}
+
+
+def right(found: Values, truth: Values) -> dict[str, str | int | float]:
     """Return what of the answers (N x 10) is right, of the true ones (N x 5)."""
     phase, shift, kind, hand, together = truth.T
     predicted, shown = found[:, :3].argmax(1), found[:, 4:8].argmax(1)
@@ -63,28 +70,14 @@ def _share(predicted: Values, truth: Values, which: int) -> str:
 
 def main() -> None:
     """Measure; print it, or ship the file with its card."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "mouth.onnx")
-    parser.add_argument("--samples", type=int, default=1200)
-    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
-    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
-    arguments = parser.parse_args()
-    RUNS.mkdir(parents=True, exist_ok=True)
-    patches, truth = samples(arguments.samples)
-    _, run = onnx_runner(arguments.onnx, threads=1)
-    found = np.concatenate([run(part) for part in np.array_split(patches, 16)])
-    command = f"python -m models.evaluate.mouth --samples {arguments.samples}"
     card = {
         "name": "mouth",
         "task": "whether a card is out of the shoe's mouth, how far, and what it shows",
         "network": "MouthNet, 0.1 million parameters",
-        "licence": "Apache-2.0; trained without ultralytics",
-        "recipe": "python -m models.train.mouth",
-        "trained": arguments.trained,
         "input": INPUT,
         "labels": list(LABELS),
     }
-    print_or_ship(arguments, command, {"measured": measure(found, truth)}, card)
+    measure_or_ship(__doc__, ("samples", 1200), measure, card)
 
 
 if __name__ == "__main__":

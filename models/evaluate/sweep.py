@@ -32,7 +32,7 @@ TIMES = (0.5, 2.0)
 # What is no measure but a name or a count of the game, and the speeds of which rates are made.
 FIXED = {
     "FIRST_CARDS", "COMPLETE", "HAND_OF", "EDGE_SYMBOLS", "SYMBOLS", "MOST_SHOWN", "SURE_ODDS",
-    "MOVING", "NEXT", "AT_TIMES", "DEPARTURE", "CUT_STATE",
+    "MOVING", "NEXT", "AT_TIMES", "DEPARTURE",
 }  # fmt: skip
 HEADS = ("number", "value", "times", "right", "held", "wrong", "accused", "incidents", "in time")
 Counts = tuple[int, ...]

@@ -7,11 +7,14 @@ import hashlib
 import json
 import shutil
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 # The folder of the shipped files and their cards: `models/`.
 SHIPPED = Path(__file__).parents[1]
+# Of a network of our own.
+LICENCE = "Apache-2.0; trained without ultralytics"
 
 
 def checkpoint_file(text: str) -> Path:
@@ -44,18 +47,33 @@ def ship(model: Path, card: dict[str, Any]) -> Path:
     return write_card(target, card)
 
 
-def print_or_ship(
-    arguments: argparse.Namespace, command: str, tables: dict[str, Any], card: dict[str, Any]
+def measure_or_ship(
+    description: str | None,
+    samples: tuple[str, int],
+    measure: Callable[[Path, int], dict[str, Any]],
+    card: dict[str, Any],
 ) -> None:
-    """Print what was measured or, with `--ship`, put the file into `models/` with its card.
+    """Parse arguments, measure; print it or, with `--ship`, put the file into `models/`.
 
-    `arguments` has `onnx` and `ship`; `card` is the rest of the card, without tables.
+    `samples` are what the network is measured on and how many; `measure(onnx, count)` returns the
+    tables of the card, one of them `measured`; `card` is the rest that differs between networks.
     """
+    name, (what, count) = card["name"], samples
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / f"{name}.onnx")
+    parser.add_argument(f"--{what}", type=int, default=count, help=f"held-out {what} to use")
+    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
+    arguments = parser.parse_args()
+    count = getattr(arguments, what)
+    tables = measure(arguments.onnx, count)
     if not arguments.ship:
         print(as_lines(tables))
         return
+    command = f"python -m models.evaluate.{name} --{what} {count}"
     tables["measured"] = {"command": command, **tables["measured"]}
-    print(ship(arguments.onnx, {**card, **tables}).read_text("utf-8"))
+    recipe = {"recipe": f"python -m models.train.{name}", "trained": arguments.trained}
+    print(ship(arguments.onnx, {"licence": LICENCE, **recipe, **card, **tables}).read_text("utf-8"))
 
 
 def write_card(model: Path, card: dict[str, Any]) -> Path:

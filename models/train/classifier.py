@@ -7,7 +7,6 @@ training never waits for data and early epochs see what is there. Uses a GPU if 
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -18,7 +17,7 @@ from datasets.training.crops import NO_CARD, Truth, crops
 from datasets.training.signs import Sight
 from models.networks.classifier import WIDTHS, CardNet, export_onnx
 from models.networks.restore import restore
-from models.train.loop import Loop, parser, train
+from models.train.loop import Loop, Recipe, parser
 from models.train.real_photographs import crops_of
 from models.train.sample_bank import Bank, fill
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
@@ -100,9 +99,11 @@ def augment(pictures: Tensor, generator: torch.Generator, *, turned: bool = True
 class Training(Loop):
     """A run of the classifier."""
 
-    def __init__(self, arguments: argparse.Namespace, widths: tuple[int, ...] = WIDTHS) -> None:
+    def __init__(
+        self, arguments: argparse.Namespace, held_out: Bank, widths: tuple[int, ...] = WIDTHS
+    ) -> None:
         super().__init__(CardNet(widths), bank_of("train", arguments.bank), arguments)
-        self.held_out = bank_of("held_out", arguments.held_out)
+        self.held_out = held_out
         self.real = real_bank(arguments.real) if arguments.real else None
         self.teacher = CardNet(widths).to(self.device) if arguments.teacher else None
         for net, exported in ((self.net, arguments.resume), (self.teacher, arguments.teacher)):
@@ -186,7 +187,7 @@ def export(checkpoint: Path, target: Path, widths: tuple[int, ...] = WIDTHS) -> 
 
 
 def main() -> None:
-    """Parse the arguments, train, export, and print the path of the exported file."""
+    """Make crops, train, measure, export."""
     settings = parser(__doc__, minutes=60, bank=120_000, held_out=4_000)
     settings.add_argument(
         "--real", type=Path, help="labelled photographs to mix in: see real_photographs.py"
@@ -195,13 +196,9 @@ def main() -> None:
         "--teacher", type=Path, help="an exported .onnx whose right answers are kept"
     )
     arguments = settings.parse_args()
-    torch.manual_seed(arguments.seed)
     # Of the drawn ones alone it forgets the printed ones: see datasets/ART.md.
     print(f"{len(deck_names('train'))} designs, {len(deck_names('test'))} held out", flush=True)
-    make("test", bank_of("held_out", arguments.held_out), 0, 1)
-    training = Training(arguments)
-    checkpoint = train(training, RUNS / "classifier.pt", partial(make, "train", training.bank))
-    print(export(checkpoint, checkpoint.with_suffix(".onnx")))
+    Recipe(RUNS / "classifier.pt", bank_of, make, Training, export).run(arguments)
 
 
 if __name__ == "__main__":

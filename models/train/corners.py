@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from datasets.training.outlines import SIZE, outlines
 from models.networks.classifier import CornerNet, export_onnx
 from models.networks.restore import restore
 from models.train.classifier import augment
-from models.train.loop import Loop, parser, train
+from models.train.loop import Loop, Recipe, parser
 from models.train.sample_bank import Bank, fill
 from vision.sight.detection.detector import GROWTH, INPUT_SIZE, NOMINAL
 
@@ -79,9 +78,9 @@ def boxed(
 class Training(Loop):
     """A run of the corner finder."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
+    def __init__(self, arguments: argparse.Namespace, held_out: Bank) -> None:
         super().__init__(CornerNet(), bank_of("train", arguments.bank), arguments)
-        self.held_out = bank_of("held_out", arguments.held_out)
+        self.held_out = held_out
         if arguments.resume:
             pictures, corners = self.held_out.slice(0, 256)
             seen, _ = boxed(pictures, corners, torch.Generator().manual_seed(1))
@@ -130,12 +129,9 @@ def export(checkpoint: Path, target: Path) -> Path:
 
 
 def main() -> None:
-    """Parse the arguments, train, export, and print the path of the exported file."""
+    """Make pictures, train, measure, export."""
     arguments = parser(__doc__, minutes=25, bank=50_000, held_out=1_000).parse_args()
-    make("test", bank_of("held_out", arguments.held_out), 0, 1)
-    training = Training(arguments)
-    checkpoint = train(training, RUNS / "corners.pt", partial(make, "train", training.bank))
-    print(export(checkpoint, checkpoint.with_suffix(".onnx")))
+    Recipe(RUNS / "corners.pt", bank_of, make, Training, export).run(arguments)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ their own into a bank on disk while training goes on.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from datasets.mouth.pairs import pairs
 from models.networks.classifier import export_onnx
 from models.networks.cut import CutNet, example
 from models.networks.model_card import SHIPPED
-from models.train.loop import Loop, parser, train
+from models.train.loop import Loop, Recipe, parser
 from models.train.mouth import resume, stacked, varied
 from models.train.sample_bank import Bank, fill
 from vision.sight.detection.mouth import HEIGHT, WIDTH
@@ -100,14 +99,8 @@ def export(checkpoint: Path, target: Path) -> Path:
 def main() -> None:
     """Make pairs, train, measure, export."""
     command = parser(__doc__, minutes=20, bank=24_000, held_out=1_500, batch=64, every=60)
-    arguments = command.parse_args()
     torch.set_num_threads(1)
-    RUNS.mkdir(parents=True, exist_ok=True)
-    held_out = bank_of("held_out", arguments.held_out)
-    make("test", held_out, 0, 1)
-    training = Training(arguments, held_out)
-    checkpoint = train(training, RUNS / "cut.pt", partial(make, "train", training.bank))
-    print(export(checkpoint, checkpoint.with_suffix(".onnx")))
+    Recipe(RUNS / "cut.pt", bank_of, make, Training, export).run(command.parse_args())
 
 
 if __name__ == "__main__":

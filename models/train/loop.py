@@ -1,4 +1,4 @@
-"""The training loop of our own networks: what the classifier and the corner finder share.
+"""The training of our own networks: what the recipes of all but the detector share.
 
 Takes steps for a given time, keeps a running average of the weights, saves as it goes. Uses a GPU
 if there is one; convolutions run in bfloat16, twice as fast on processors that have it.
@@ -11,7 +11,9 @@ import multiprocessing
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -106,8 +108,8 @@ class Loop(ABC):
         )
 
 
-def train(loop: Loop, path: Path, maker: Callable[[int, int], None]) -> Path:
-    """Start the makers, wait for a first stock, train; return the checkpoint.
+def train(loop: Loop, path: Path, maker: Callable[[int, int], None]) -> None:
+    """Start the makers, wait for a first stock, train, and save the checkpoint.
 
     `maker(number, of)` fills that maker's share of the loop's bank.
     """
@@ -122,7 +124,30 @@ def train(loop: Loop, path: Path, maker: Callable[[int, int], None]) -> Path:
     loop.run(path)
     for process in makers:
         process.terminate()
-    return path
+
+
+class Recipe(NamedTuple):
+    """What differs between the recipes.
+
+    `bank_of(name, capacity)` is a bank of samples; `make(split, bank, maker, makers)` fills a
+    maker's share of one; `training` begins a run, given the held-out bank; `export` writes a
+    checkpoint as ONNX.
+    """
+
+    checkpoint: Path
+    bank_of: Callable[[str, int], Bank]
+    make: Callable[[str, Bank, int, int], None]
+    training: Callable[[argparse.Namespace, Bank], Loop]
+    export: Callable[[Path, Path], Path]
+
+    def run(self, arguments: argparse.Namespace) -> None:
+        """Make the held-out samples, train, export, and print the path of the exported file."""
+        torch.manual_seed(arguments.seed)
+        held_out = self.bank_of("held_out", arguments.held_out)
+        self.make("test", held_out, 0, 1)
+        loop = self.training(arguments, held_out)
+        train(loop, self.checkpoint, partial(self.make, "train", loop.bank))
+        print(self.export(self.checkpoint, self.checkpoint.with_suffix(".onnx")))
 
 
 def parser(description: str | None, **defaults: float) -> argparse.ArgumentParser:

@@ -6,7 +6,6 @@ Samples are made by a process of their own into a bank on disk while training go
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from datasets.mouth.samples import mixed
 from models.networks.classifier import export_onnx
 from models.networks.mouth import MouthNet, example
-from models.train.loop import Loop, parser, train
+from models.train.loop import Loop, Recipe, parser
 from models.train.sample_bank import Bank, fill
 from vision.sight.detection.mouth import HEIGHT, LABELS, WIDTH
 
@@ -184,14 +183,8 @@ def export(checkpoint: Path, target: Path) -> Path:
 def main() -> None:
     """Make samples, train, measure, export."""
     command = parser(__doc__, minutes=15, bank=30_000, held_out=600, batch=64, every=60)
-    arguments = command.parse_args()
     torch.set_num_threads(1)
-    RUNS.mkdir(parents=True, exist_ok=True)
-    held_out = bank_of("held_out", arguments.held_out)
-    make("test", held_out, 0, 1)
-    training = Training(arguments, held_out)
-    checkpoint = train(training, RUNS / "mouth.pt", partial(make, "train", training.bank))
-    print(export(checkpoint, checkpoint.with_suffix(".onnx")))
+    Recipe(RUNS / "mouth.pt", bank_of, make, Training, export).run(command.parse_args())
 
 
 if __name__ == "__main__":

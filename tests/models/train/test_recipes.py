@@ -75,8 +75,9 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
         minutes=0.25, steps=60, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
         resume=None, seed=1, real=None, teacher=None,
     )  # fmt: skip
-    train_classifier.make("test", train_classifier.bank_of("held_out", 64), 0, 1)
-    training = train_classifier.Training(arguments)
+    held_out = train_classifier.bank_of("held_out", 64)
+    train_classifier.make("test", held_out, 0, 1)
+    training = train_classifier.Training(arguments, held_out)
     train_classifier.make("train", training.bank, 0, 1)
     begun = training.step(0.0)
     checkpoint = training.run(tmp_path / "classifier.pt")
@@ -91,7 +92,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     monkeypatch.setattr("sys.argv", ["measure_classifier", str(exported), "--crops", "64"])
     measure_classifier.main()
     arguments.resume = arguments.teacher = exported
-    taught = train_classifier.Training(arguments)
+    taught = train_classifier.Training(arguments, held_out)
     assert taught.step(0.0) < begun
     assert "calibration_error_pct" in capsys.readouterr().out
     assert not exported.with_suffix(".toml").exists()
@@ -127,8 +128,9 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
         minutes=0.3, steps=80, bank=256, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
         resume=None, seed=1,
     )  # fmt: skip
-    train_corners.make("test", train_corners.bank_of("held_out", 64), 0, 1)
-    training = train_corners.Training(arguments)
+    held_out = train_corners.bank_of("held_out", 64)
+    train_corners.make("test", held_out, 0, 1)
+    training = train_corners.Training(arguments, held_out)
     train_corners.make("train", training.bank, 0, 1)
     checkpoint = training.run(tmp_path / "corners.pt")
     before, after = train_corners.measure(training.net, training.bank, training.device)

@@ -21,7 +21,8 @@ from vision.sight.following.cards import (
     Place,
 )
 from vision.sight.following.decisions import OUT, PLACED, Account, Allegations, Restart
-from vision.sight.following.hypotheses import Lip, State
+from vision.sight.following.evidence import Lip
+from vision.sight.following.hypotheses import State
 from vision.sight.following.procedure import OVER, RETURNED, TWO_OUT
 
 EMPTY, LIES = -3.0, 3.0

@@ -10,14 +10,13 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.cards import BACK, CARDS, FACE, GONE, GONE_ASIDE, HAND, SHOE, SLOTS
 from vision.sight.following.decisions import Account, Allegations
-from vision.sight.following.evidence import AtMouth
+from vision.sight.following.evidence import AtMouth, Lip
 from vision.sight.following.hypotheses import (
     BEAM,
     MOST_CARRIED,
     SHORTEST_MS,
     Decoder,
     Hypothesis,
-    Lip,
     State,
     is_lawful,
 )

@@ -9,10 +9,10 @@ import pytest
 
 from vision.sight.following.evidence import (
     EDGE_SYMBOLS,
+    Lip,
     LipEvidence,
     SymbolTable,
 )
-from vision.sight.following.hypotheses import Lip
 from vision.sight.following.places import SYMBOLS, AsideEvidence, SlotEvidence, SlotObservation
 
 REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]

@@ -26,7 +26,8 @@ from vision.sight.following.cards import (
     Place,
     Side,
 )
-from vision.sight.following.hypotheses import By, Lip, Move
+from vision.sight.following.evidence import Lip
+from vision.sight.following.hypotheses import By, Move
 from vision.sight.following.procedure import (
     COMPLETE,
     ELSEWHERE,

@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,8 +59,6 @@ EXPOSED_MS, EXPOSED, FACED = 300, 0.8, 0.5
 # The most that counts of a network's word for the cut card in one picture, and of what waits, ln of
 # odds; and what those of a thing are that stays where it is.
 MOST_ODDS, MOST_WAITING, RESTS = 6.0, 8.0, -4.0
-# The place of the cut card among the states of the lip.
-CUT_STATE = 7
 # A picture of a card that leaves weighs as it is likely to be wholly out, at least so much: what is
 # hardly out hardly shows what it is.
 HARDLY = 0.01
@@ -80,6 +79,25 @@ FIRST_WORD = -3.0
 # that leave; of how unlike the cards before it was in any picture; of what waited before; and what
 # is always added.
 WEIGHTS = ("leaving", "unlike", "waiting", "always")
+
+
+class Lip(IntEnum):
+    """What the lip of the shoe shows: two cards that leave as one look like one.
+
+    Each way has two steps, so that it takes a shortest time: with one, cards that never were leak
+    in through the noise of two pictures.
+    """
+
+    REST = 0
+    EMERGING = 1  # an edge is out
+    PARTLY = 2  # and further
+    WHOLLY = 3  # a card is just out
+    CLEAR = 4  # and has been for a moment
+    RETURNING = 5  # a card goes back
+    INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
+    CUT = 7  # the cut card is out
+    LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
+    STAYS = 9  # of two that are out, one lies there at rest while the other is laid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -323,7 +341,7 @@ class LipEvidence:
             wholly + (0.0 if self._edge.rests(edge) else STIRS),
         ])  # fmt: skip
         found *= elapsed / MOUTH_MS
-        found[CUT_STATE] += more
+        found[Lip.CUT] += more
         return found
 
 

@@ -46,10 +46,11 @@ from vision.sight.following.evidence import (
     AtMouth,
     CutWatch,
     ExposureWatch,
+    Lip,
     LipEvidence,
     SymbolTable,
 )
-from vision.sight.following.hypotheses import Decoder, Lip, TableObservation
+from vision.sight.following.hypotheses import Decoder, TableObservation
 from vision.sight.following.places import (
     COVERED,
     STRONG,

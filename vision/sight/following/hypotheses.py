@@ -28,30 +28,11 @@ from vision.sight.following.cards import (
     Cards,
     CoupCard,
 )
-from vision.sight.following.evidence import AtMouth
+from vision.sight.following.evidence import AtMouth, Lip
 from vision.sight.following.places import Values
 
 Codes = tuple[str, ...]
 Layout = tuple[int | None, ...]  # slots, in the order of leaving
-
-
-class Lip(IntEnum):
-    """What the lip of the shoe shows: two cards that leave as one look like one.
-
-    Each way has two steps, so that it takes a shortest time: with one, cards that never were leak
-    in through the noise of two pictures.
-    """
-
-    REST = 0
-    EMERGING = 1  # an edge is out
-    PARTLY = 2  # and further
-    WHOLLY = 3  # a card is just out
-    CLEAR = 4  # and has been for a moment
-    RETURNING = 5  # a card goes back
-    INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
-    CUT = 7  # the cut card is out
-    LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
-    STAYS = 9  # of two that are out, one lies there at rest while the other is laid
 
 
 @dataclass(slots=True, eq=False)

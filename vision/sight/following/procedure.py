@@ -34,7 +34,8 @@ from vision.sight.following.cards import (
     Place,
     Side,
 )
-from vision.sight.following.hypotheses import By, Codes, Lip, Move, Moves, State, StateSpace, swept
+from vision.sight.following.evidence import Lip
+from vision.sight.following.hypotheses import By, Codes, Move, Moves, State, StateSpace, swept
 
 # Departures from procedure, as hypotheses name them; which fault each is, the layout's rules say.
 OVER, ELSEWHERE, UNDER, REMOVED = "OVER", "ELSEWHERE", "UNDER", "TAKEN"

@@ -487,7 +487,7 @@ def box_around(area: Points) -> Points:
     """Return the smallest turned box around a polygon, clockwise, edge 0-1 a short side."""
     box = cv2.boxPoints(cv2.minAreaRect(np.asarray(area, np.float32)))
     first, second = math.dist(box[0], box[1]), math.dist(box[1], box[2])
-    return np.asarray(np.roll(box, -1 if first > second else 0, axis=0), np.float32)
+    return np.asarray(box[[1, 2, 3, 0] if first > second else [0, 1, 2, 3]], np.float32)
 
 
 def _is_box(quad_px: Points) -> bool:

@@ -72,8 +72,13 @@ def measure_or_ship(
         return
     command = f"python -m models.evaluate.{name} --{what} {count}"
     tables["measured"] = {"command": command, **tables["measured"]}
-    recipe = {"recipe": f"python -m models.train.{name}", "trained": arguments.trained}
-    print(ship(arguments.onnx, {"licence": LICENCE, **recipe, **card, **tables}).read_text("utf-8"))
+    usual = {
+        "name": name,
+        "licence": LICENCE,
+        "recipe": f"python -m models.train.{name}",
+        "trained": arguments.trained,
+    }
+    print(ship(arguments.onnx, {**usual, **card, **tables}).read_text("utf-8"))
 
 
 def write_card(model: Path, card: dict[str, Any]) -> Path:

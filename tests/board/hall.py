@@ -77,7 +77,8 @@ def opened(
         with reader.beating(), Boards([config], address_of(config)) as boards:
             server = boards.desk
             assert server is not None
-            wait_for(lambda: boards.feed.connected and server._feed.connected)
+            # The desk is connected before it has subscribed: what came in between would be lost.
+            wait_for(lambda: boards.feed.connected and server._feed.state("7"))
             yield Hall(folder, broker, config, boards, reader)
         reader.hang_up()
 

@@ -4,8 +4,11 @@ import { $, Live, make, setText } from "/live.js";
 import { forgetSecond, secondPerson } from "/second.js";
 import { useBoardsLanguage, languageInUse, translated, word, wordOf } from "/words.js";
 
+// Whoever logs out does so once: what is refused meanwhile, as their stream of events, does not report an end of the session.
+let loggingOut = false;
+
 function leave(why) {
-  location.assign(`/login?why=${why}&next=${encodeURIComponent(location.pathname)}`);
+  if (!loggingOut) location.assign(`/login?why=${why}&next=${encodeURIComponent(location.pathname)}`);
 }
 
 // Ask the server, or change something when fields are given.
@@ -76,6 +79,11 @@ export async function order(table, name, fields = {}, what = "") {
 }
 
 async function logOut() {
-  await call("/logout", {});
-  location.assign("/login");
+  loggingOut = true;
+  try {
+    await call("/logout", {});
+    location.assign("/login");
+  } catch {
+    loggingOut = false;
+  }
 }

@@ -1,7 +1,7 @@
 """The detector's network and trainer, and the ones it is compared with: ultralytics' own, quicker.
 
-Convolutions run in bfloat16 while training, twice as fast on processors that have it; losses and
-evaluation stay in 32 bits. A module of its own, since checkpoints name it.
+Convolutions run in bfloat16 while training, where that is quicker; losses and evaluation stay in 32
+bits. A module of its own, since checkpoints name it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ultralytics.models.yolo.obb import OBBTrainer
 from ultralytics.models.yolo.pose import PoseTrainer
 from ultralytics.nn.tasks import BaseModel, DetectionModel, OBBModel, PoseModel
 
+from models.networks.precision import quick
 from models.networks.rate import schedule
 from models.networks.restore import restore
 from vision.inference.load import packaged
@@ -36,7 +37,7 @@ class Quick(BaseModel):
 
     def predict(self, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Return what the parent returns, in 32 bits."""
-        with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=self.training):
+        with quick(x.device.type, enabled=self.training):
             output = super().predict(x, *args, **kwargs)  # type: ignore[no-untyped-call]
         return _in_full(output) if self.training else output
 

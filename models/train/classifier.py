@@ -16,6 +16,7 @@ from datasets.faces.registry import deck_names
 from datasets.training.crops import NO_CARD, Truth, crops
 from datasets.training.signs import Sight
 from models.networks.classifier import WIDTHS, CardNet, export_onnx
+from models.networks.precision import quick
 from models.networks.restore import restore
 from models.train.loop import Loop, Recipe, parser
 from models.train.real_photographs import crops_of
@@ -121,7 +122,7 @@ class Training(Loop):
         crops = augment(crops, self.generator)
         if self.teacher is None:
             return crops, labels
-        with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16):
+        with torch.no_grad(), quick(self.device.type):
             taught = self.teacher.eval()(crops)
         return crops, torch.cat([labels, taught.float()], dim=1)
 

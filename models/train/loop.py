@@ -1,7 +1,7 @@
 """The training of our own networks: what the recipes of all but the detector share.
 
 Takes steps for a given time, keeps a running average of the weights, saves as it goes. Uses a GPU
-if there is one; convolutions run in bfloat16, twice as fast on processors that have it.
+if there is one; convolutions run in bfloat16 where that is quicker.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from models.networks.precision import quick
 from models.networks.rate import schedule
 from models.train.sample_bank import Bank
 
@@ -68,7 +69,7 @@ class Loop(ABC):
             pictures, truth = self.batch()
         pictures = pictures.contiguous(memory_format=torch.channels_last)
         self.net.train()
-        with torch.autocast(self.device.type, torch.bfloat16):
+        with quick(self.device.type):
             found = self.net(pictures)
         loss = self.loss(found.float(), truth)
         self.optimiser.zero_grad(set_to_none=True)

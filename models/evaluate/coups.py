@@ -5,7 +5,7 @@ other of a split, runs `shoe-reader run` on each as a black box, and reads its m
 split `train` is there to tune on; `held-out` has decks, tables, hands and motions never trained on,
 and measures. With `--manners`, each film has one of `datasets.dealing.style.Manner` beside its
 style, in turn, and what was made of each is printed apart. The film of a shoe without anything to
-note is removed.
+note is removed, unless `--keep` is given: then a film that is there is only read.
 """
 
 from __future__ import annotations
@@ -104,12 +104,14 @@ def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
     ]  # fmt: skip
 
 
-def run_film(folder: Path, options: list[str]) -> tuple[Json, list[Json]]:
-    """Render a film into a folder, read it, and return truth and messages."""
+def run_film(folder: Path, options: list[str], *, keep: bool = False) -> tuple[Json, list[Json]]:
+    """Render a film into a folder unless it is kept there, read it, return truth and messages."""
     program = [sys.executable, "-m", "vision.cli"]
-    shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([*program, "simulate", str(folder), "--quiet", *options], check=True)  # noqa: S603
+    if not (keep and (folder / "truth.json").exists()):
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([*program, "simulate", str(folder), "--quiet", *options], check=True)  # noqa: S603
     log = folder / "run.sqlite"
+    log.unlink(missing_ok=True)
     subprocess.run(  # noqa: S603
         [*program, "run", str(folder / "table.toml"), "--fast", "--no-broker",
          "--log", str(log)],
@@ -249,6 +251,7 @@ def main() -> int:
     parser.add_argument("--manners", action="store_true", help="each film in another manner")
     parser.add_argument("--plain", action="store_true", help="one plain dealer, as in the demo")
     parser.add_argument("--out", type=Path, default=Path("runs/coups"))
+    parser.add_argument("--keep", action="store_true", help="films, and render none that is there")
     parser.add_argument("--size", default="1280x720")
     parser.add_argument("--fps", type=float, help="of every film (that of the style's camera)")
     parser.add_argument("--split", choices=list(SPLITS), default="held-out", help="(held-out)")
@@ -260,7 +263,7 @@ def main() -> int:
     def deal(number: int) -> tuple[str, Json, list[Json], Path]:
         options = options_of(number, arguments)
         folder = arguments.out / f"{arguments.split}-{arguments.seed}-{number:03d}"
-        truth, messages = run_film(folder, options)
+        truth, messages = run_film(folder, options, keep=arguments.keep)
         name = f"film {number} ({options[7]}, {options[9]}, style {truth['style']})"
         return name, truth, messages, folder
 
@@ -272,7 +275,7 @@ def main() -> int:
             tallies[truth["style"].rpartition(", ")[2]] += film
             together = sum(tallies.values(), Tally())
             print(*film.notes, f"{name}, so far: {summary(together)}", sep="\n", flush=True)
-            if not film.notes:
+            if not (film.notes or arguments.keep):
                 shutil.rmtree(folder)
     print(*[table(tallies)] if arguments.manners else (), summary(together), sep="\n")
     return 1 if together.wrong else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-# A processor multiplies bfloat16 with one of these. One that has none works it out in 32 bits, seven
-# times as slowly as 32 bits themselves (AMD EPYC of 2021, a step of the network of the mouth).
+# A processor multiplies bfloat16 with one of these. One that has none works it out in 32 bits, and
+# takes seven times as long (a step of the mouth's network on an EPYC without AVX-512).
 _BFLOAT16 = ("avx512_bf16", "amx_bf16")
 
 

@@ -187,3 +187,15 @@ def test_back_taken_for_a_face_in_single_pictures_is_not_exposed(
         for number, kind in enumerate(kinds)
     ]
     assert any(reported) is noticed
+
+
+@pytest.mark.parametrize(("chip", "noticed"), [(0.48, False), (0.95, True)])
+def test_surest_card_outside_the_slots_is_the_one_that_is_carried(
+    view: TableView, chip: float, noticed: bool
+) -> None:
+    """A chip that passes for a face while a back is carried exposes no card."""
+    watch = FlashWatch(view)
+    watch.look([], 0, None)
+    back = Detection(_area(500, 270), Kind.BACK, 0.7)
+    boxes = [back, Detection(_area(300, 300), Kind.FACE, chip)]
+    assert any(watch.look(boxes, 70 * number, 0) for number in range(1, 5)) is noticed

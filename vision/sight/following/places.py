@@ -147,34 +147,30 @@ class FlashWatch:
     def look(self, boxes: Sequence[Detection], at: int, carried: int | None) -> bool:
         """Whether a face showed outside the slots for long while one card (a number) was carried.
 
-        What showed there before it was drawn is not its own. Looks at its back speak against it: a
-        back is taken for a face in single pictures.
+        What showed there before it was drawn is not its own. The surest card there is the one that
+        is carried: chips and sleeves pass for others. Looks at its back speak against it: a back is
+        taken for a face in single pictures.
         """
-        shown = {
-            kind: [
-                middle
-                for box in boxes
-                if box.kind is kind and box.score >= STRONG
-                if is_outside(self._view, middle := _middle(self._view, box))
-            ]
-            for kind in (Kind.FACE, Kind.BACK)
-        }
+        shown = [
+            (box, middle)
+            for box in boxes
+            if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG
+            if is_outside(self._view, middle := _middle(self._view, box))
+        ]
         elapsed, self._at = min(FLASH_MS / 2, at - self._at), at
         if carried is None or carried != self._carried:
             self._carried, self._shown_ms = carried, 0.0
         if carried is None:
-            self._before = [*shown[Kind.FACE], *shown[Kind.BACK]]
-        elif self._is_new(shown[Kind.FACE]):
-            self._shown_ms += elapsed
-        elif self._is_new(shown[Kind.BACK]):
-            self._shown_ms = max(self._shown_ms - elapsed, -FLASH_MS)
+            self._before = [middle for _, middle in shown]
+        elif new := [box for box, middle in shown if self._is_new(middle)]:
+            surest = max(new, key=lambda box: box.score)
+            sign = 1 if surest.kind is Kind.FACE else -1
+            self._shown_ms = max(self._shown_ms + sign * elapsed, -FLASH_MS)
         return self._shown_ms >= FLASH_MS
 
-    def _is_new(self, middles: Sequence[NDArray[np.float32]]) -> bool:
-        """Whether one of some places showed nothing before the card was drawn."""
-        return any(
-            all(np.hypot(*(new - old)) >= NEAR_MM for old in self._before) for new in middles
-        )
+    def _is_new(self, middle: NDArray[np.float32]) -> bool:
+        """Whether a place showed nothing before the card was drawn."""
+        return all(np.hypot(*(middle - old)) >= NEAR_MM for old in self._before)
 
 
 def _middle(view: TableView, box: Detection) -> NDArray[np.float32]:

@@ -56,7 +56,7 @@ ACTIONS: dict[str, Action] = {
     "linger": _free(NEXT * UNUSUAL),  # it is held or turned before the shoe
     "stay": _free(NEXT),  # of two that are out, one lies there while the other is laid
     "go on": _free(NEXT),  # it is carried on
-    "push back": _free(AT_TIMES, DEPARTURE),  # from the lip; from further away
+    "push back": _free(DEPARTURE, DEPARTURE * LESS_USUAL),  # from the lip; from further away
     "cut": _free(1 / 400),  # of what is drawn, the share that is the cut card: one in a shoe
     "cut out": _free(MOVING / 2),  # as long as both ways of a card that leaves take
     "two": _free(DEPARTURE),  # two cards are drawn as one

@@ -103,6 +103,13 @@ def test_results_are_recorded_as_seen_once_in_a_session(tmp_path: Path) -> None:
     assert seen == [("Cy", "surveillance", subject) for subject in ("s1", "", "")]
 
 
+def test_results_of_a_table_that_is_none_are_refused(tmp_path: Path) -> None:
+    """No record can be kept of who sees them, and there are none."""
+    with opened(tmp_path) as hall, hall.client("Ann") as client:
+        for path in ("api/history/8", "api/history/8/s1", "api/history/8/s1/3"):
+            assert client.get(path).status_code == 404
+
+
 def test_archives_are_made_one_at_a_time_and_too_many_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

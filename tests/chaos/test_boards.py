@@ -17,5 +17,5 @@ pytestmark = [
 
 
 def test_screens_are_right_within_5_s_whatever_was_killed() -> None:
-    """Broker, reader and board server come back in any order; no page is loaded again."""
-    assert "no page was loaded again" in boards.run(4)
+    """Broker, reader and board server come back in any order; no board is loaded again."""
+    assert "no board was loaded again" in boards.run(4)

@@ -136,8 +136,10 @@ class DeskPages:
 
     def _note_results(self, request: Request, session: Session) -> None:
         """Record who sees a shoe's results, or all, once in a session: they may key them later."""
+        table, shoe = (request.path_params.get(name, "") for name in ("table", "shoe"))
+        if table and table not in self._feed.tables:
+            raise RefusalError(404, "there is no such table")
         if session.role in MAY_SEE["accept"]:
-            table, shoe = (request.path_params.get(name, "") for name in ("table", "shoe"))
             self._results.note(session, table, shoe)
 
     def _events(self, facts: TableFacts, stopping: Callable[[], bool]) -> Guarded:

@@ -191,16 +191,13 @@ def take(browser: Any, url: str, out: Path) -> list[str]:
     return found
 
 
-def tour(out: Path, *, pages: bool = True) -> list[str]:
+def tour(browser: Any, out: Path, *, pages: bool = True) -> list[str]:
     """Walk it and take the pictures; return what is wrong, and print the seconds."""
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as closing:
         folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="shoe-reader-")))
         url, reader = closing.enter_context(house(folder))
         show_evidence(reader, (folder / "pictures" / "1.jpg").read_bytes())
-        play = closing.enter_context(sync_playwright())
-        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
-        closing.callback(browser.close)
         found = take(browser, url, out) if pages else []
         screen = enter(browser, url, (1024, 768))
         walk = Tour(screen, reader, Writer(open_archive(str(folder / "archive.sqlite"))))
@@ -224,6 +221,8 @@ if __name__ == "__main__":
     parser.add_argument("out", nargs="?", type=Path, default=ROOT / "out" / "tour")
     parser.add_argument("--walk", action="store_true", help="without the pictures of the pages")
     args = parser.parse_args()
-    wrong = tour(args.out, pages=not args.walk)
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+        wrong = tour(chromium, args.out, pages=not args.walk)
     print(*wrong, sep="\n")
     sys.exit(1 if wrong else 0)

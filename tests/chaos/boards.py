@@ -1,7 +1,8 @@
 """Whatever is killed, in whatever order: every screen is right again within 5 s.
 
-No board is loaded again; a board server that was killed has people log in again. Three screens in Debian's Chromium (results board, desk, dealer strip) watch a shoe with mis-deals
-through a real broker; broker, reader and board server are killed and started again all along.
+No board is loaded again; a board server that was killed has people log in again. Three screens in
+Debian's Chromium (results board, desk, dealer strip) watch a shoe with mis-deals through a real
+broker; broker, reader and board server are killed and started again all along.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import multiprocessing
 import random
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -237,8 +239,8 @@ def run(rounds: int, seed: int = 1) -> str:
         parts["reader"].pipe.send(events[first - 1].at)
         parts["reader"].pipe.recv()
         evening.right(events[:first], 30)
-        loads: list[Any] = []
-        evening.pages["table/1"].on("domcontentloaded", lambda page: loads.append(page))
+        loads: Counter[Any] = Counter()
+        evening.pages["table/1"].on("domcontentloaded", lambda page: loads.update([page]))
         steps = [*sorted(draw.sample(range(first + 1, len(events)), rounds - 1)), len(events)]
         took = sorted(evening.befall(draw, until) for until in steps)
         assert not loads, "the results board was loaded again"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.people import house_of_people
+from vision.app import service
 from vision.app.service import not_active
 from vision.cli import main
 from vision.config.table import load
@@ -20,8 +21,9 @@ EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
-    """Write a measured table with people who may log in."""
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a measured table with people who may log in; a checkout may lie in a home."""
+    monkeypatch.setattr(service, "HIDDEN", ())
     folder = tmp_path / "house"
     folder.mkdir()
     house_of_people(folder)
@@ -58,6 +60,15 @@ def test_services_are_whole_below_a_root(table: Path, tmp_path: Path) -> None:
     assert (etc / "board.env").read_text("utf-8") == "TABLES=/etc/shoe-reader/7.toml\n"
     unit = (root / "etc/systemd/system/shoe-reader@.service").read_text("utf-8")
     assert "/opt/shoe-reader" not in unit
+
+
+def test_program_that_services_cannot_see_is_refused(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says where the program has to be."""
+    monkeypatch.setattr(service, "HIDDEN", ("/",))
+    assert installed(table, tmp_path / "image") == 2
+    assert "install the program in /opt/shoe-reader" in capsys.readouterr().err
 
 
 def test_installed_again_keeps_the_key_of_the_log(table: Path, tmp_path: Path) -> None:

@@ -107,9 +107,12 @@ def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
 def run_film(folder: Path, options: list[str], *, keep: bool = False) -> tuple[Json, list[Json]]:
     """Render a film into a folder unless it is kept there, read it, return truth and messages."""
     program = [sys.executable, "-m", "vision.cli"]
-    if not (keep and (folder / "truth.json").exists()):
+    # Written once a film is whole: one that was cut off, or is of other options, is not read.
+    made, wanted = folder / "options.txt", " ".join(options)
+    if not (keep and made.exists() and made.read_text("utf-8") == wanted):
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([*program, "simulate", str(folder), "--quiet", *options], check=True)  # noqa: S603
+        made.write_text(wanted, "utf-8")
     log = folder / "run.sqlite"
     log.unlink(missing_ok=True)
     subprocess.run(  # noqa: S603

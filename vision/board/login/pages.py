@@ -113,6 +113,9 @@ class LoginPages:
                 raise RefusalError(401, "log in first")
             if session.role not in allowed:
                 raise RefusalError(403, f"this is not for the role {session.role}")
+            table = request.path_params.get("table")
+            if table is not None and table not in self.records.orders.feed.tables:
+                raise RefusalError(404, "there is no such table")
             if change:
                 own = self._own or f"{request.url.scheme}://{request.headers.get('host', '')}"
                 if request.headers.get("origin") != own:  # a browser says which site's page it is

@@ -9,13 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from vision.app.journal import Journal
-from vision.app.run_log import Destinations
+from vision.app.run_log import Destinations, new_boot
 from vision.clock import CLOCK, now_ms
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, ShoeReaderError
@@ -41,7 +40,7 @@ def clerk(config: TableConfig, path: Path, last: Started | None) -> Iterator[Non
         )
     journal, over = Journal(config, Destinations(path)), threading.Event()
     CLOCK.not_before(journal.table.clock)
-    journal.start(_at(journal), uuid.uuid4().hex[:12], ())
+    journal.start(_at(journal), new_boot(), ())
     thread = threading.Thread(target=_take, args=(journal, over), name="clerk", daemon=True)
     thread.start()
     try:

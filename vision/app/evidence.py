@@ -300,12 +300,12 @@ class Crop:
         width, height = (length * self._shrink for length in self.small)
         part = image[self._part][:height, :width]
         small = cv2.resize(part, self.small, interpolation=cv2.INTER_AREA)
-        return _jpeg(
-            cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY
-        )
+        masked = cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask))
+        return _jpeg(masked, CLIP_QUALITY)
 
 
 def _jpeg(image: Image, quality: int) -> bytes:
+    # Not that of `vision.pictures`: a frame enters a module less.
     return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
 
 

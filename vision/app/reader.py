@@ -13,7 +13,6 @@ import os
 import queue
 import socket
 import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +24,7 @@ from vision.app.journal import Journal
 from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
 from vision.app.pipeline import SightPipeline, SightSupervisor, models_of, rules_of
 from vision.app.restore import ended_cards
-from vision.app.run_log import Destinations, Input
+from vision.app.run_log import Destinations, Input, new_boot
 from vision.camera.decoding import Ahead, Outage, Shot
 from vision.camera.source import is_live, open_source
 from vision.clock import CLOCK, now_ms
@@ -283,8 +282,8 @@ class TableReader:
                 self._stop()
 
     def _start(self) -> None:
-        boot = uuid.uuid4().hex[:12]
-        self._report(self._journal.start(self._at, boot, self._models, self._identity))
+        begun = self._journal.start(self._at, new_boot(), self._models, self._identity)
+        self._report(begun)
 
     def _stop(self) -> None:
         try:

@@ -89,6 +89,11 @@ class Destinations:
     publish: bool = True
 
 
+def new_boot() -> str:
+    """Return what a run, or the beginning of a log, is called in its messages."""
+    return uuid.uuid4().hex[:12]
+
+
 def header_of(config: TableConfig) -> dict[str, Any]:
     """Return the header of a new log of this table."""
     profile = load_profile(config.profile).dealt(Dealing(config.dealing))

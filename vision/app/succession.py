@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from vision.app.evidence import protected
 from vision.app.restore import believed
-from vision.app.run_log import header_of, open_signer
+from vision.app.run_log import header_of, new_boot, open_signer
 from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -36,7 +35,6 @@ from vision.wire.session import TableSession, advance, new_session, session_to_j
 # Orders taken over, the last ones: more than people give in the minute for which one is fresh.
 # Fewer could let an order through a second time.
 NONCES = 1000
-BOOT_DIGITS = 12  # hex digits of a run's id, as a reader's run has
 # Numbers skipped for each day begun since the last event of a log that was restored: twelve a
 # second, all day, of which a busy table publishes one. Fewer could use a number a second time.
 SEQ_A_DAY = 1_000_000
@@ -153,7 +151,7 @@ def _write(
     )
     begun = LogBegun(
         how.at,
-        uuid.uuid4().hex[:BOOT_DIGITS],
+        new_boot(),
         ended.log,
         ended.number,
         ended.hash,

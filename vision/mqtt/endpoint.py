@@ -150,9 +150,9 @@ def new_client(endpoint: Endpoint, client_id: str, *, keeps: bool = False) -> pa
     return client
 
 
-def probe(endpoint: Endpoint, client_id: str = "") -> None:
+def probe(endpoint: Endpoint) -> None:
     """Connect once and disconnect; OutsideError with the cause and cure if that fails."""
-    client = new_client(endpoint, client_id or f"shoe-reader-check-{secrets.token_hex(8)}")
+    client = new_client(endpoint, f"shoe-reader-check-{secrets.token_hex(8)}")
     answers: SimpleQueue[ReasonCode | None] = SimpleQueue()
     client.on_connect = lambda _client, _data, _flags, code, _more: answers.put(code)
     client.on_disconnect = lambda *_: answers.put(None)

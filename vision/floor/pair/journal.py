@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import time
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from typing import Any
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Journal
-from vision.app.run_log import Destinations, header_of, uninterrupted
+from vision.app.run_log import Destinations, header_of, new_boot, uninterrupted
 from vision.clock import CLOCK
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -192,7 +191,6 @@ def _contradicts(seen: SeenCard, reported: DealtCard) -> bool:
 # --- the journal ----------------------------------------------------------------------------------
 
 
-BOOT_DIGITS = 12  # hex digits of a run's id, as a reader's run has
 # Messages of the other reader that are taken out of the outbox at once; the rest at the next turn.
 ACKNOWLEDGED_AT_ONCE = 500
 # Days and megabytes: no limit. The two logs are one history, and neither is shortened by itself.
@@ -288,15 +286,12 @@ class PairJournal(Journal):
         if self._signer is not None:
             before["proof"] = self._signer.term_proof(self.lease.granted)
         fact = Recorded(at, Fact.TAKEN_OVER, self._pair.node, canonical(before))
-        boot = uuid.uuid4().hex[:BOOT_DIGITS]
         is_counted = own.counts_as(table, at)
         # Only who watched already while the other still lived has missed nothing.
         watched = self.lease.renewed_s > (self._watching_since_s or math.inf)
+        self._pair.term = term = self.lease.granted
         unbroken = is_counted and watched
-        started = Started(
-            at, boot, VERSION, models, identity, self.lease.granted, unbroken=unbroken
-        )
-        self._pair.term = self.lease.granted
+        started = Started(at, new_boot(), VERSION, models, identity, term, unbroken=unbroken)
         missed = [replace(event, at=max(at, event.at)) for event in own.unpublished(self.table)]
         return (
             *steps,

@@ -125,7 +125,7 @@ def delays(coups: int, *, asked: bool) -> tuple[list[float], int]:
             journal_at(wire.port, folder, credential) as journal,
         ):
             journal.start(NOON, "b1", ())
-            wait_for(lambda: journal.unsent == 0, 120)
+            wait_for(lambda: journal._store.depth() == 0, 120)
             wire.bytes_per_s = WIRE
             watcher = Watcher(server.port)
             time.sleep(0.3)

@@ -54,7 +54,7 @@ def play_on(journal: Journal, coups: int = COUPS) -> None:
         for event in play(coups):
             if event.at > clock:
                 journal.take([event])
-        wait_for(lambda: journal.unsent == 0, 60)
+        wait_for(lambda: journal._store.depth() == 0, 60)
     finally:
         journal.stop(journal.table.clock)
 

@@ -51,7 +51,7 @@ def live(log: str, port: int, coups: int, pace_s: float, ready: Connection) -> N
         if event.at > clock:
             journal.take([event])
             time.sleep(pace_s)
-    wait_for(lambda: journal.unsent == 0, 60)
+    wait_for(lambda: journal._store.depth() == 0, 60)
     journal.close()
 
 

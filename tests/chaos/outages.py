@@ -48,8 +48,8 @@ class House:
     def settle(self, seconds: float = 90.0) -> float:
         """Wait until the outbox is empty and the consumer has all; return messages a second."""
         wait_for(lambda: self.journal.link.complaint == "", seconds)
-        began, waiting = time.monotonic(), self.journal.unsent
-        wait_for(lambda: self.journal.unsent == 0, seconds)
+        began, waiting = time.monotonic(), self.journal._store.depth()
+        wait_for(lambda: self.journal._store.depth() == 0, seconds)
         rate = waiting / max(time.monotonic() - began, 0.001)
         asked = 0.0
         deadline = time.monotonic() + seconds
@@ -109,7 +109,7 @@ def away(coups: int) -> str:
         wait_for(lambda: table.journal.link.complaint != "", 30)
         before = resident_mb()
         table.feed(0.9)
-        waiting, grown = table.journal.unsent, resident_mb() - before
+        waiting, grown = table.journal._store.depth(), resident_mb() - before
         assert grown < GROWTH_MB, f"grew by {grown:.0f} MB"
         table.broker.start()
         rate = table.settle()

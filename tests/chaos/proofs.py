@@ -99,7 +99,7 @@ def live(log: str, port: int, coups: int, ready: Connection) -> None:
         if event.at > clock:
             recorder.look(Frame(picture(event.at), event.at, 0))
             journal.take([*recorder.ended(event.at), event, *recorder.reports(event.at)])
-    wait_for(lambda: journal.unsent == 0, WITHIN_S)
+    wait_for(lambda: journal._store.depth() == 0, WITHIN_S)
     journal.close()
 
 

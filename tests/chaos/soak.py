@@ -75,7 +75,7 @@ def soak(coups: int, port: int, log: Path) -> Iterator[Part]:
                 journal.take([event])
                 journal.link.orders(event.at)
                 took.append(time.monotonic() - began)
-            wait_for(lambda: journal.unsent == 0, 120)
+            wait_for(lambda: journal._store.depth() == 0, 120)
             shoes = sum(isinstance(event, ShoeStarted) for event in events)
             dealt = min(coups, dealt + shoes * COUPS_A_SHOE)
             middle = spread(took)

@@ -119,7 +119,7 @@ class Player:
         """Stop playing; wait until all is sent; return the last number."""
         self._stopping.set()
         self._thread.join()
-        wait_for(lambda: self.journal.unsent == 0, 60)
+        wait_for(lambda: self.journal._store.depth() == 0, 60)
         return self.journal.session.stream.seq
 
     def close(self) -> None:

@@ -91,7 +91,7 @@ def sit(seat: Seat, wire: Connection) -> None:
     try:
         _attend(journal, seat, wire)
         journal.stop(journal.table.clock)
-        wait_for(lambda: journal.unsent == 0 or not journal.has_taken_over, 20)
+        wait_for(lambda: journal._store.depth() == 0 or not journal.has_taken_over, 20)
     except FencedError:
         journal.close()
         os._exit(FENCED)

@@ -79,7 +79,7 @@ def reading(config: TableConfig, log: Path) -> Iterator[Journal]:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        wait_for(lambda: journal.figures(NOON)["connected"] and not journal.unsent)
+        wait_for(lambda: journal.figures(NOON)["connected"] and not journal._store.depth())
         try:
             yield journal
         finally:

@@ -245,7 +245,7 @@ class Journal(RunLog):
         super().__init__(config, destinations, evidence)
         try:
             self.link = TableLink(
-                config, self._store, lambda: self._session, publish=destinations.publish
+                config, self._store, lambda: self.session, publish=destinations.publish
             )
         except BaseException:
             super().close()
@@ -258,7 +258,7 @@ class Journal(RunLog):
 
         A reader that was one of two goes on with their term: a lower one would be ignored.
         """
-        stream = self._session.stream
+        stream = self.session.stream
         after = self._store.last_seq if self._store.last_seq > stream.seq else 0
         if after:  # as another version made them, if records prove that
             self.link.proven(range(stream.seq + 1, after + 1))
@@ -270,7 +270,7 @@ class Journal(RunLog):
         self, started: Started, *, before: Sequence[Event] = (), more: Sequence[Event] = ()
     ) -> tuple[Step, ...]:
         """Begin that run between what is before and what more has happened, sign, and connect."""
-        register = self._session.register
+        register = self.session.register
         staff = staff_changes(register, self.link.gate.users, started.at)
         key = key_in_log(self._signer, register, started.at)
         steps = self.take([*before, started, *staff, *key, *more], TIME)

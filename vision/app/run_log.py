@@ -133,7 +133,7 @@ def fold(
 
 
 class RunLog:
-    """The session of a table during a run, and the log that it is folded from."""
+    """The session of a table during a run, as it now stands, and the log that it is folded from."""
 
     def __init__(
         self,
@@ -151,10 +151,10 @@ class RunLog:
             )
             self._signer = open_signer(config, destinations.log)
             self._store.vouches = self._signer.signed if self._signer else None
-            self._session, self._unsigned = restored(destinations.log, header, self._signer)
-            refuse_unsigned(destinations.log, self._signer, self._session.register)
+            self.session, self._unsigned = restored(destinations.log, header, self._signer)
+            refuse_unsigned(destinations.log, self._signer, self.session.register)
             self._closing = opening.pop_all()
-        self._retention = Retention(self._store, evidence, config.log, self._session)
+        self._retention = Retention(self._store, evidence, config.log, self.session)
         self._disk = SlowDisk()
         self._refusal = ""  # why the disk took something no more, for which the run ends
         self._writes_s: list[float] = []  # how long each took since the disk was judged
@@ -163,19 +163,9 @@ class RunLog:
         return header_of(config)
 
     @property
-    def session(self) -> TableSession:
-        """The table and its message line as they now stand."""
-        return self._session
-
-    @property
     def table(self) -> Table:
         """The table as it now stands."""
-        return self._session.table
-
-    @property
-    def unsent(self) -> int:
-        """How many messages wait for the broker."""
-        return self._store.depth()
+        return self.session.table
 
     @property
     def unsent_since(self) -> str:
@@ -193,8 +183,8 @@ class RunLog:
 
         Where there is a key they are signed with them if it is time, or there is a `why`.
         """
-        folded = list(fold(self._session, inputs, self._evidence))
-        before = self._session.table.shoes
+        folded = list(fold(self.session, inputs, self._evidence))
+        before = self.session.table.shoes
         if folded and folded[-1][1].session.table.shoes != before:
             after = folded[-1][1].session
             folded += fold(after, [self._retention.time(after.table.clock)], None)
@@ -216,7 +206,7 @@ class RunLog:
                 self._refusal = str(error)
                 raise
         if is_marked and why != END:
-            self.prune(self._session.table.clock)
+            self.prune(self.session.table.clock)
         return tuple(step for _, step in folded)
 
     def _sign(self, entries: list[Entry], folded: list[tuple[Input, Step]], why: str) -> None:
@@ -226,7 +216,7 @@ class RunLog:
         """
         if self._signer is None:
             return
-        session = folded[-1][1].session if folded else self._session
+        session = folded[-1][1].session if folded else self.session
         says = any(is_of_the_reader(entry.event) for entry in entries)
         reason = (
             why or says * TIME or self._signer.due(session.table.clock, session.table.shoe.name)
@@ -246,7 +236,7 @@ class RunLog:
         """Write the entries, after which the table stands as in `after`; `then` says so."""
         with uninterrupted():  # or the end of the run would write the same numbers again
             self._append(entries)
-            self._session = after
+            self.session = after
             then()
 
     def _append(self, entries: Sequence[Entry], confirm: Confirm | None = None) -> None:
@@ -263,7 +253,7 @@ class RunLog:
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
-        self._retention.tidy(self._session, at, lambda: self.unsent_since[:10], self.take)
+        self._retention.tidy(self.session, at, lambda: self.unsent_since[:10], self.take)
 
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
@@ -277,14 +267,14 @@ class RunLog:
         signed: list[tuple[Anchored, Step]] = []
 
         def sign(by: LogSigner, number: int, head: str) -> Entry:
-            signed.append(sign_head(by, log_id, (number, head), self._session, "prune"))
+            signed.append(sign_head(by, log_id, (number, head), self.session, "prune"))
             return Entry(signed[0][0], signed[0][1].messages)
 
         seal = None if signer is None else Seal(partial(sign, signer), signer.signed)
-        if not self._retention.prune(self._session, now, seal):
+        if not self._retention.prune(self.session, now, seal):
             return False
         for anchor, step in signed:
-            self._session = step.session
+            self.session = step.session
             self._written([(anchor, step)])
         return True
 

@@ -103,7 +103,7 @@ def live(config: TableConfig, start: int, pace_s: float) -> None:
             if over:
                 break
             time.sleep(pace_s)
-        while len(over) < 2 or journal.unsent:
+        while len(over) < 2 or journal._store.depth():
             beat()
             time.sleep(0.5)
 

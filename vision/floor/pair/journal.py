@@ -216,7 +216,7 @@ class PairJournal(Journal):
         super().__init__(stored, destinations, evidence)
         self._pair.join(self._store)
         self.lease.acked = self._acked
-        self.lease.term_of_log = lambda: self._session.stream.term
+        self.lease.term_of_log = lambda: self.session.stream.term
         self.lease.start()
 
     @property
@@ -250,7 +250,7 @@ class PairJournal(Journal):
             return []
         entries: list[Entry] = []
         steps: list[Step] = []
-        session = self._session
+        session = self.session
         for content in batch.contents():
             if "event" in content:
                 event = event_from_json(content["event"])
@@ -261,7 +261,7 @@ class PairJournal(Journal):
                 entries[-1] = replace(entries[-1], checkpoint=content["desk"])
         with uninterrupted():
             self._store.append(entries, self._pair.fitting(batch))
-            self._session = session
+            self.session = session
         return steps
 
     # --- speaking -------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ class PairJournal(Journal):
         if not self.has_taken_over:
             raise OutsideError("the standby reader must not write to the log; report this")
         with uninterrupted():
-            self._session = after
+            self.session = after
             self._waiting.append((list(entries), then))
         self.flush()
 

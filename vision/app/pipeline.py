@@ -266,25 +266,6 @@ REGULAR_MS = 5_000  # when they were enough for so long, the table is seen again
 CLOSE_S = 4.0
 
 
-class Reasons:
-    """The reasons to be blind, and the events when the first comes and the last goes."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, str] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.held)
-
-    def put(self, name: str, reason: str | None, at: int) -> list[Event]:
-        """Take a reason in, or with `None` out."""
-        before = bool(self.held)
-        if reason is not None:
-            self.held[name] = reason
-            return [] if before else [ViewLost(at, reason)]
-        self.held.pop(name, None)
-        return [ViewBack(at)] if before and not self.held else []
-
-
 # What a look at a frame gives: events, and the reasons to be blind that were looked into.
 _Seen = tuple[tuple[Event, ...], dict[str, str | None]]
 
@@ -313,7 +294,7 @@ class SightSupervisor:
         if live:
             threading.Thread(target=self._work, name="sight", daemon=True).start()
         self._late: tuple[int, Future[_Seen]] | None = None
-        self._reasons = Reasons()
+        self._reasons: dict[str, str] = {}  # to be blind, by what gives them
         self._last_at = 0
         self._observed_at: deque[int] = deque(maxlen=ENOUGH)
         self._seldom_at: int | None = None
@@ -323,7 +304,7 @@ class SightSupervisor:
     @property
     def counts(self) -> SightCounts:
         """What has been counted so far."""
-        blind, complaint = bool(self._reasons), self._reasons.held.get("canary")
+        blind, complaint = bool(self._reasons), self._reasons.get("canary")
         return SightCounts(
             self._pipeline.looked, self._outages, blind, self._canary_failures, complaint
         )
@@ -340,10 +321,19 @@ class SightSupervisor:
             self._observed_at.clear()
             since = max(self._last_at, shot.since)
             self._last_at = max(self._last_at, shot.at)
-            return self._reasons.put("camera", shot.reason, since)
+            return self._put("camera", shot.reason, since)
         keeping_up = self._keeping_up(shot) if self._late is None else []
         self._last_at = max(self._last_at, shot.frame.at)
         return [*keeping_up, *self._look(shot.frame)]
+
+    def _put(self, name: str, reason: str | None, at: int) -> list[Event]:
+        """Take a reason to be blind in, or with `None` out; return what the table is to hear."""
+        before = bool(self._reasons)
+        if reason is not None:
+            self._reasons[name] = reason
+            return [] if before else [ViewLost(at, reason)]
+        self._reasons.pop(name, None)
+        return [ViewBack(at)] if before and not self._reasons else []
 
     def _keeping_up(self, shot: Shot) -> list[Event]:
         """Return the events of too few looks; a recording waits for them.
@@ -359,14 +349,14 @@ class SightSupervisor:
         if len(times) == ENOUGH and at - times[0] > SELDOM_MS:
             self._seldom_at = at
             words = f"only {ENOUGH} pictures were looked at in {(at - times[0]) / 1000:.1f} s"
-            return self._reasons.put("looks", words, before)
+            return self._put("looks", words, before)
         if self._seldom_at is not None and at - self._seldom_at > REGULAR_MS:
             self._seldom_at = None
-            return self._reasons.put("looks", None, at)
+            return self._put("looks", None, at)
         return []
 
     def _look(self, frame: Frame) -> list[Event]:
-        camera = self._reasons.put("camera", None, frame.at)
+        camera = self._put("camera", None, frame.at)
         if not self._live:
             return [*camera, *self._events_of(self._see(frame), frame.at)]
         patience_s = self._watch.models_stall_s
@@ -383,7 +373,7 @@ class SightSupervisor:
         began_at, future = late
         if wait([future], patience_s).done:
             self._late = None
-            return [*self._events_of(future.result(), at), *self._reasons.put("models", None, at)]
+            return [*self._events_of(future.result(), at), *self._put("models", None, at)]
         give_up_s = self._watch.models_give_up_s
         if at - began_at > round(1000 * give_up_s):
             raise OutsideError(
@@ -391,7 +381,7 @@ class SightSupervisor:
                 "again (the service does so by itself) and see that the machine is not overloaded"
             )
         words = f"the models have not answered for {self._watch.models_stall_s:g} s"
-        return self._reasons.put("models", words, began_at)
+        return self._put("models", words, began_at)
 
     def _work(self) -> None:
         """Look at frames in order; a model that never answers blocks only this thread."""
@@ -421,5 +411,5 @@ class SightSupervisor:
         """Return the events, none from before `at`, and those of the reasons to be blind."""
         events = [replace(event, at=max(event.at, at)) for event in seen[0]]
         for name, reason in seen[1].items():
-            events += self._reasons.put(name, reason, at)
+            events += self._put(name, reason, at)
         return events

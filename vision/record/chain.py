@@ -64,7 +64,7 @@ def verified(
     after_gap = False
     listed: list[list[Any]] = []
     for record in records:
-        if is_stub(record) and record.number >= expected > 0:
+        if record.body == "" and record.number >= expected > 0:  # a stub
             gaps.append([expected, record.number, record.hash])
             previous, expected, after_gap = record.hash, record.number + 1, True
             continue
@@ -127,11 +127,6 @@ def signed_text(site: str, table: str, anchor: Anchored) -> bytes:
     content = {"site": site, "table": table, "at": anchor.at, **anchor_content(anchor)}
     del content["signature"]
     return canonical(content).encode()
-
-
-def is_stub(record: Record) -> bool:
-    """Whether the record only keeps the hash of the last of some that were pruned."""
-    return record.body == ""
 
 
 def header_of(records: Iterable[Record]) -> dict[str, Any]:

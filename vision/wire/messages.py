@@ -12,8 +12,8 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
 from vision.game.events import Started
 from vision.game.outcome import outcome_of_result
@@ -73,12 +73,6 @@ class Message(NamedTuple):
     seq: int
 
 
-@cache
-def prefix_of(site: str, table: str) -> str:
-    """Return the beginning of every topic of a table."""
-    return PREFIX.format(site=site, table=table)
-
-
 class MessageStream(NamedTuple):
     """What the messages of a table have in common: whose they are, and the last number given.
 
@@ -101,7 +95,7 @@ class MessageStream(NamedTuple):
     @property
     def prefix(self) -> str:
         """The beginning of every topic of this table."""
-        return prefix_of(self.site, self.table)
+        return PREFIX.format(site=self.site, table=self.table)
 
     def of_run(self, event: Started) -> MessageStream:
         """Return the stream as the run goes on with it that begins with this event."""
@@ -294,13 +288,8 @@ def snake(name: str) -> str:
 
 def _fields(output: object, *without: str) -> Content:
     """Return the fields of an output under their own names, which are those of the contract."""
-    kind: Any = type(output)
-    return {name: to_json(getattr(output, name)) for name in _names(kind, without)}
-
-
-@cache
-def _names(kind: type, without: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f.name for f in fields_of(kind) if f.name not in ("at", *without))
+    names = (field.name for field in fields_of(type(output)) if field.name != "at")
+    return {name: to_json(getattr(output, name)) for name in names if name not in without}
 
 
 def card_payload(seen: CardSeen) -> Content:

@@ -46,7 +46,6 @@ from vision.wire.session import STILLS_REMEMBERED, TableSession, advance
 SIZE = (320, 240)
 MOST_BYTES = 4_000_000
 FRAME_MS = 100
-DAY_MS = 86_400_000
 VIEW = ViewSection(
     image_px=((20, 20), (300, 20), (300, 220), (20, 220)),
     table_mm=((0, 0), (1400, 0), (1400, 1000), (0, 1000)),
@@ -330,8 +329,6 @@ def test_ring_is_bounded_and_drops_the_oldest() -> None:
     assert len(pictures_of(film)) in (10, 11)
     assert pace_of(film) == pytest.approx(5.0, abs=0.2)
     assert ring.size < 200_000
-    ring.add(Frame(picture(1), NOON - DAY_MS, 1))
-    assert len(pictures_of(ring.film(0, NOON * 2, MOST_BYTES))) == 1
 
 
 def test_still_table_is_drawn_once_a_second_and_a_moving_one_every_time(

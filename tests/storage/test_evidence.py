@@ -78,9 +78,7 @@ def gone(
     wanted: str = "-",
 ) -> list[str]:
     """Delete what is to go; return the names."""
-    doomed = store.doomed(
-        limits, now, before_day=before_day, is_wanted=lambda name: name.startswith(wanted)
-    )
+    doomed = store.doomed(limits, now, before_day=before_day, wanted=(wanted,))
     store.delete(doomed)
     return [piece.name for piece in doomed]
 

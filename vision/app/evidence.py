@@ -107,12 +107,7 @@ class EvidenceRecorder:
             return ()
         try:
             replaced = self.store.replaced(self._replaced, before_day)
-            doomed = self.store.doomed(
-                self._limits,
-                at,
-                before_day=before_day,
-                is_wanted=lambda name: name.startswith(wanted),
-            )
+            doomed = self.store.doomed(self._limits, at, before_day=before_day, wanted=wanted)
         except OSError as error:
             log.warning("old evidence cannot be looked through: %s", error)
             return ()
@@ -327,9 +322,7 @@ class ClipBuffer:
 
     def add(self, frame: Frame) -> None:
         """Take a frame, if it is time for one."""
-        if self._pictures and frame.at < self._pictures[-1][0]:
-            self._pictures.clear()  # the clock was set back
-        elif frame.at < self._next_at:
+        if frame.at < self._next_at:
             return
         self._next_at = max(self._next_at + self._every_ms, frame.at + self._every_ms / 2)
         same = frame.still and (frame.at < self._drawn[0] + SAME_MS or not frame.has_colours)

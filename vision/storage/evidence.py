@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
@@ -129,12 +129,12 @@ class EvidenceStore:
     # --- retention ---------------------------------------------------------------------------
 
     def doomed(
-        self, limits: EvidenceLimits, now: int, *, before_day: str, is_wanted: Callable[[str], bool]
+        self, limits: EvidenceLimits, now: int, *, before_day: str, wanted: tuple[str, ...]
     ) -> tuple[Doomed, ...]:
         """Return what is too old or too much, oldest first, at most DELETED_AT_ONCE files.
 
-        Only of days before `before_day` (2026-11-21), and nothing whose name `is_wanted`; `now` is
-        Unix time in milliseconds. OSError.
+        Only of days before `before_day` (2026-11-21), and nothing whose name begins with one of
+        `wanted`; `now` is Unix time in milliseconds. OSError.
         """
         if not self.folder.is_dir():
             return ()
@@ -143,11 +143,11 @@ class EvidenceStore:
             if day not in self._sizes:
                 files = (self.folder / day).iterdir()
                 self._sizes[day] = sum(path.stat().st_size for path in files)
-        doomed = self._doomed([day for day in days if day < before_day], limits, now, is_wanted)
+        doomed = self._doomed([day for day in days if day < before_day], limits, now, wanted)
         return tuple(islice(doomed, DELETED_AT_ONCE))
 
     def _doomed(
-        self, days: list[str], limits: EvidenceLimits, now: int, is_wanted: Callable[[str], bool]
+        self, days: list[str], limits: EvidenceLimits, now: int, wanted: tuple[str, ...]
     ) -> Iterator[Doomed]:
         """Yield the files that are too old, and others as long as there are too many bytes."""
         excess = sum(self._sizes.values()) - round(limits.max_mb * 1e6)
@@ -160,7 +160,7 @@ class EvidenceStore:
             early_of = {
                 path: day >= (keeps_cards if OF_A_CARD.fullmatch(path.name) else keeps_alerts)
                 for path in (self.folder / day).iterdir()
-                if not is_wanted(path.name)
+                if not path.name.startswith(wanted)
             }
             candidates = (path for path, early in early_of.items() if excess > 0 or not early)
             for path in sorted(candidates, key=lambda path: path.stat().st_mtime):

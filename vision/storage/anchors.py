@@ -33,7 +33,6 @@ from vision.wire.form import Proves
 from vision.wire.messages import iso, unix_ms
 from vision.wire.session import Step, TableSession, advance
 
-FILE_LIMIT = 1024 * 1024  # bytes; some thousands of keys, beyond it is not a ring
 KEY_DIGITS = 16  # hex digits (64 bits) of a key's SHA-256: a name to find it by, not a proof
 
 log = logging.getLogger(__name__)
@@ -329,7 +328,7 @@ def load_ring(path: Path) -> Ring:
     """Read a ring; ConfigurationError when it is none."""
     cure = "give a file that shoe-reader log keys add has made"
     try:
-        content = json.loads(path.read_bytes()[:FILE_LIMIT])
+        content = json.loads(path.read_bytes())
         return {name: _key(entry) for name, entry in content["keys"].items()}
     except OSError as error:
         raise ConfigurationError(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, REVISION, Keyed, read_answer
 from vision.access.command_gate import order_fault
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import ConfigurationError
 from vision.game.cards import Card
 from vision.game.commands import CoupCommand, SignIn, SignOut
 from vision.game.coup.fault_table import KINDS
@@ -32,10 +32,10 @@ from vision.game.events import (
     Stopped,
 )
 from vision.game.outputs import AlertChanged, CoupResult, Output, Severity
-from vision.record.chain import BrokenChainError, verified
+from vision.record.chain import verified
 from vision.record.codec import GENESIS, Record, event_from_json
 from vision.record.facts import IN_A_ROLE, EvidenceKept, Fact, Recorded, accepted
-from vision.storage.log_reader import Taken, Walk, read_log
+from vision.storage.log_reader import Taken, Walk, read_log, unbroken
 from vision.wire.session import Step
 
 END = "end"  # begins what stands for a coup's number where a run or shoe ends: was more dealt?
@@ -149,12 +149,10 @@ class LogBook:
     def renew(self) -> None:
         """Read on; OutsideError where the log is broken."""
         first = self.last.number + 1
-        try:
+        with unbroken(self.path):
             for record, content in verified(read_log(self.path, first), first, self.last.hash):
                 self._take(self._walk.take(record, content))
                 self.last = record
-        except BrokenChainError as error:
-            raise OutsideError(f"{self.path}: the chain is broken at {error}") from error
 
     @property
     def set(self) -> Terms:

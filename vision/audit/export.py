@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from itertools import chain, count, groupby, takewhile
+from itertools import chain, groupby, takewhile
 from pathlib import Path
 
 from vision.audit.verify import (
@@ -26,7 +26,7 @@ from vision.audit.verify import (
 )
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import refuse_existing
-from vision.record.chain import BrokenChainError, record_from_line, record_line
+from vision.record.chain import record_line
 from vision.record.codec import GENESIS, Record, event_from_json
 from vision.record.facts import Anchored, EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
@@ -36,8 +36,9 @@ from vision.storage.log_reader import (
     CheckpointMark,
     Taken,
     checkpoints,
+    exported,
     is_table,
-    part_from,
+    opened,
     read_log,
     read_part,
 )
@@ -147,9 +148,6 @@ def _shoes_of(taken: Taken, part: Part) -> set[str]:
 
 RECORDS, ANCHORS, RECEIPT, EVIDENCE = "records.jsonl", "anchors.jsonl", "receipt.json", "evidence"
 FORMAT = 1  # of the receipt; a reader of exports refuses what it does not know
-# Bytes of a record in an export: a checkpoint has some 100 kB. More would fill the memory with what
-# a small .zip unpacks to.
-LONGEST_LINE = 8 * 1024 * 1024
 LARGEST_FILE = 64 * 1024 * 1024  # bytes; a clip has about 4 MB, and more would fill the memory
 
 
@@ -205,7 +203,7 @@ def _searched(sources: Sources, part: Part, begin: CheckpointMark) -> Selection:
     """Look for the part from a checkpoint on, verifying as far as that takes."""
     auditor = Auditor(sources.trust, begin)
     selection = Selection(part, begin)
-    for record, content in part_from(sources.log, begin):
+    for record, content in opened(read_part(sources.log, begin.number), begin):
         selection.take(auditor.take(record, content))
         if selection.is_whole:
             break
@@ -255,17 +253,24 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
     return {
         "format": FORMAT,
         "program": f"shoe-reader {VERSION}",
+        **_facts(found, evidence_words(found.stored, _pieces(files))),
+        "first": found.first,
+        "before": previous,
+        "key": None if found.signed is None else found.signed.key,
+        "files": files,
+    }
+
+
+def _facts(found: Found, evidence: str) -> dict[str, object]:
+    """Return what a receipt says that whoever reads the export can find too."""
+    return {
         "site": found.site,
         "table": found.table,
         "log": found.log_id,
-        "first": found.first,
         "last": found.last.number,
-        "before": previous,
         "hash": found.last.hash,
         "signed_up_to": None if found.signed is None else found.signed.number,
-        "key": None if found.signed is None else found.signed.key,
-        "evidence": evidence_words(found.stored, _pieces(files)),
-        "files": files,
+        "evidence": evidence,
     }
 
 
@@ -329,16 +334,9 @@ def _compare_files(
 
 def _compare_facts(found: Found, evidence: str, receipt: dict[str, object], trust: Trust) -> None:
     """Hold what the receipt says against what was found."""
-    facts: dict[str, object] = {
-        "site": found.site,
-        "table": found.table,
-        "log": found.log_id,
-        "last": found.last.number,
-        "hash": found.last.hash,
-        "evidence": evidence,
-    }
-    if receipt.get("key") in {fingerprint(key) for key in trust.keys}:
-        facts["signed_up_to"] = None if found.signed is None else found.signed.number
+    facts = _facts(found, evidence)
+    if receipt.get("key") not in {fingerprint(key) for key in trust.keys}:
+        del facts["signed_up_to"]
     for name, value in facts.items():
         if receipt.get(name) != value:
             raise OutsideError(
@@ -363,13 +361,7 @@ def _read_receipt(root: Traversable, path: Path) -> dict[str, object]:
 def _records(place: Traversable) -> Iterator[Record]:
     try:
         with place.open("rb") as file:
-            for index in count():
-                line = file.readline(LONGEST_LINE + 1)
-                if not line:
-                    return
-                if len(line) > LONGEST_LINE:
-                    raise BrokenChainError(index, f"is longer than {LONGEST_LINE} bytes")
-                yield record_from_line(line.decode("utf-8", "replace"), index)
+            yield from exported(file)
     except OSError as error:
         raise OutsideError(f"cannot read {place}: {error.strerror}") from error
 

@@ -26,11 +26,12 @@ from vision.board.login.passwords import PasswordBook
 from vision.board.orders import Records
 from vision.board.rights import MAY_SEE
 from vision.commands import actions_of
-from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of, unbroken
+from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.record.facts import Fact
+from vision.storage.log_reader import unbroken
 
 BELOW = 0.001  # share of wrong results to be shown to be less: what laboratories ask for
 # Of coups that two people answer unless another is given: slips of one are then measured.

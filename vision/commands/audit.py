@@ -18,10 +18,18 @@ from vision.audit.verify import (
     is_proven,
     words,
 )
-from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of, unbroken
+from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.storage.evidence import folder_of
-from vision.storage.log_reader import Rows, Walk, is_table, message_lines, opened, read_log
+from vision.storage.log_reader import (
+    Rows,
+    Walk,
+    is_table,
+    message_lines,
+    opened,
+    read_log,
+    unbroken,
+)
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso
 

@@ -16,7 +16,7 @@ from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
 from vision.clock import DAY_MS, now_ms
 from vision.commands import Run, actions_of
-from vision.commands.printing.console import add_trust, trust_of, unbroken
+from vision.commands.printing.console import add_trust, trust_of
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder
@@ -32,7 +32,7 @@ from vision.storage.anchors import (
     save_ring,
 )
 from vision.storage.evidence import folder_of
-from vision.storage.log_reader import folded, read_log
+from vision.storage.log_reader import folded, read_log, unbroken
 from vision.storage.sqlite import copy_log
 from vision.wire.messages import iso, unix_ms
 

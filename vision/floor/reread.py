@@ -25,8 +25,7 @@ import tomlkit
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.files import make_folder, time_in_name, write_whole
-from vision.record.chain import BrokenChainError
-from vision.storage.log_reader import message_lines
+from vision.storage.log_reader import message_lines, unbroken
 from vision.wire.messages import unix_ms
 
 TABLE_FILE = "table.toml"  # of a folder that holds one film
@@ -92,11 +91,8 @@ def _words(result: Mapping[str, Any]) -> str:
 def load_evening(path: Path) -> Evening:
     """Read a messages file, a log or an export; OutsideError where it cannot be understood."""
     try:
-        return evening_of(_lines(path))
-    except BrokenChainError as error:
-        raise OutsideError(
-            f"{path}: the chain is broken at {error}; shoe-reader audit says more"
-        ) from error
+        with unbroken(path):
+            return evening_of(_lines(path))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise OutsideError(
             f"{path}: not a log, export or messages file that this version reads ({error}); "

@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
@@ -35,6 +36,9 @@ from vision.wire.messages import Message, message_line, message_sum
 from vision.wire.session import LogFold, Step, TableSession, new_session
 
 SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is known from an export
+# Bytes of a record in an export: a checkpoint has some 100 kB. More would fill the memory with what
+# a small .zip unpacks to.
+LONGEST_LINE = 8 * 1024 * 1024
 SIGNATURES = (
     "SELECT l.n, l.body, p.hash FROM log l JOIN log p ON p.n = l.n - 1 "
     """WHERE l.body LIKE '%"is":"Anchored"%' ORDER BY l.n DESC"""
@@ -52,6 +56,18 @@ BEFORE_ALL = -(2**64)  # below the smallest
 # Records in which to look for orders that must not be given twice: about 250 coups, far more than
 # the seconds for which an order is fresh. Fewer could let an order through a second time.
 RECENT = 5_000
+
+
+@contextmanager
+def unbroken(log: Path) -> Iterator[None]:
+    """Say where the chain of a log is broken, and what is to be done: OutsideError."""
+    try:
+        yield
+    except BrokenChainError as error:
+        raise OutsideError(
+            f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
+            "Keep this file as evidence and compare it with a backup or an export"
+        ) from error
 
 
 class CheckpointMark(NamedTuple):
@@ -80,10 +96,7 @@ def read_log(path: Path, first: int = 0) -> Iterator[Record]:
             yield from read_table(path, first)
             return
         with path.open("rb") as file:
-            for number, line in enumerate(file):
-                record = record_from_line(line.decode("utf-8", "replace"), number)
-                if record.number >= first:
-                    yield record
+            yield from (record for record in exported(file) if record.number >= first)
     except OSError as error:
         raise OutsideError(
             f"cannot read the log {path}: {error.strerror}; give the .sqlite file of a table or "
@@ -91,15 +104,18 @@ def read_log(path: Path, first: int = 0) -> Iterator[Record]:
         ) from error
 
 
+def exported(file: IO[bytes]) -> Iterator[Record]:
+    """Yield the records of an export of them, a line each; BrokenChainError where one is none."""
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b"")):
+        if len(line) > LONGEST_LINE:
+            raise BrokenChainError(number, f"is longer than {LONGEST_LINE} bytes")
+        yield record_from_line(line.decode("utf-8", "replace"), number)
+
+
 def read_part(path: Path, first: int) -> Iterator[Record]:
     """Yield record 0 of a log and those from number `first` on, as `read_log` does."""
     yield from islice(read_log(path), 1)
     yield from read_log(path, max(first, 1))
-
-
-def part_from(path: Path, begin: CheckpointMark) -> Iterator[Opened]:
-    """Yield the records of `read_part`, opened."""
-    return opened(read_part(path, begin.number), begin)
 
 
 def _messages(path: Path, condition: str) -> Iterator[Message]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from vision.game.outputs import (
     ResultState,
     StatusChanged,
 )
-from vision.record.chain import BrokenChainError
 from vision.storage.anchors import load_public, load_ring, read_anchors
 from vision.wire.session import Step
 
@@ -124,15 +123,3 @@ def trust_of(args: argparse.Namespace) -> Trust:
     ring = {} if args.ring is None else load_ring(args.ring)
     keys = (*map(load_public, args.public_key), *(key.key for key in ring.values()))
     return Trust(keys, anchors, ring)
-
-
-@contextmanager
-def unbroken(log: Path) -> Iterator[None]:
-    """Say where the chain of a log is broken, and what is to be done: OutsideError."""
-    try:
-        yield
-    except BrokenChainError as error:
-        raise OutsideError(
-            f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
-            "Keep this file as evidence and compare it with a backup or an export"
-        ) from error

@@ -36,7 +36,7 @@ from vision.commands import reports_of
 from vision.commands.printing.drawn_film import live_measuring
 from vision.config.table import load
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Writer
+from vision.floor.archive.logs import write
 from vision.game.cards import parse_cards
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
@@ -66,7 +66,7 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
     )
     table = _table(show, folder)
     address = str(folder / "archive.sqlite")
-    Writer(open_archive(address)).take(PlayedTable("1", 400, 5).messages())
+    write(open_archive(address), PlayedTable("1", 400, 5).messages())
     with EmbeddedBroker(0) as broker, ExitStack() as closing:
         seen = load(table)
         archive = seen.archive.model_copy(update={"address": address})

@@ -24,7 +24,7 @@ from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
 from vision.commands import reports_of
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Writer
+from vision.floor.archive.logs import write
 from vision.floor.archive.questions import QUESTIONS, Asked, ask
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
@@ -66,8 +66,8 @@ def house(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[d
     """Run the boards of a Chinese house, with an open alert and an archive; log people in."""
     folder = tmp_path_factory.mktemp("languages")
     address = str(folder / "archive.sqlite")
-    writer = Writer(open_archive(address))
-    writer.take(PlayedTable("7", 60, 2).messages())
+    engine = open_archive(address)
+    write(engine, PlayedTable("7", 60, 2).messages())
     users, key = house_of_people(folder)
     with EmbeddedBroker(0) as broker:
         config = with_desk(table_config(broker.port), users, key)

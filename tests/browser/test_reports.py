@@ -24,7 +24,7 @@ from vision.clock import now_ms
 from vision.commands import reports_of
 from vision.config.table import ArchiveSection, TableConfig
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Writer
+from vision.floor.archive.logs import write
 from vision.game.coup.fault_table import KINDS
 from vision.game.outputs import Alert, AlertState, Deadline, Severity
 from vision.wire.messages import alert_payload, iso
@@ -96,9 +96,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Boards, Ta
     """Run a board server of a hundred tables, with an archive of some days of three others."""
     folder = tmp_path_factory.mktemp("floor")
     address = str(folder / "archive.sqlite")
-    writer = Writer(open_archive(address))
+    engine = open_archive(address)
     for name in ("3", "5", "9"):
-        writer.take(PlayedTable(name, 200, 5).messages())
+        write(engine, PlayedTable(name, 200, 5).messages())
     users, key = house_of_people(folder)
     with Mosquitto(folder) as broker:
         configs = [configured(broker.port, str(n), users, key, address) for n in range(1, 101)]

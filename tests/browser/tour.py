@@ -20,6 +20,7 @@ import cv2
 import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
+from sqlalchemy import Engine
 
 from tests.browser.conftest import CHROMIUM, Screen
 from tests.browser.people import PASSWORD
@@ -27,7 +28,7 @@ from tests.browser.screens import ROOT, house
 from tests.browser.voice import SITE, Reader
 from vision.app.evidence import write_film
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Received, Writer
+from vision.floor.archive.logs import Received, write
 from vision.game.outputs import Alert, AlertState
 from vision.record.facts import EvidenceKept, Medium
 
@@ -71,7 +72,7 @@ def open_alert(reader: Reader) -> Alert:
 class Tour:
     """An inspector's way through one alert; every step is a key."""
 
-    def __init__(self, screen: Screen, reader: Reader, archive: Writer) -> None:
+    def __init__(self, screen: Screen, reader: Reader, archive: Engine) -> None:
         self.page = screen.page
         self.screen = screen
         self._reader = reader
@@ -139,9 +140,12 @@ class Tour:
         self.tab_to(f"#search a[href='#history/1/{self._alert.shoe}/{self._alert.coup}']")
         self.keys("Enter")
         self.page.wait_for_selector("#history details[open] td:has-text('The dealer')")
-        self._archive.take(
-            Received(SITE, "1", "/".join(m.topic.split("/")[4:]), m.payload)
-            for m in self._reader.published
+        write(
+            self._archive,
+            [
+                Received(SITE, "1", "/".join(m.topic.split("/")[4:]), m.payload)
+                for m in self._reader.published
+            ],
         )
         self.keys("5")
         self.page.wait_for_url("**/reports*")
@@ -200,7 +204,7 @@ def tour(browser: Any, out: Path, *, pages: bool = True) -> list[str]:
         show_evidence(reader, (folder / "pictures" / "1.jpg").read_bytes())
         found = take(browser, url, out) if pages else []
         screen = enter(browser, url, (1024, 768))
-        walk = Tour(screen, reader, Writer(open_archive(str(folder / "archive.sqlite"))))
+        walk = Tour(screen, reader, open_archive(str(folder / "archive.sqlite")))
         begun = time.monotonic()
         walk.look()
         screen.page.screenshot(path=str(out / "tour-looked.png"))

@@ -128,16 +128,16 @@ def _with_archive(config: TableConfig, folder: Path, opened: ExitStack) -> tuple
     try:
         reports_of(archive)
         from vision.floor.archive.database import open_archive  # noqa: PLC0415
-        from vision.floor.archive.logs import Folder, Writer  # noqa: PLC0415
+        from vision.floor.archive.logs import Folder  # noqa: PLC0415
     except ConfigurationError as error:
         return config, str(error)
-    path, writer, over = Path(config.log.path), Writer(open_archive(address)), threading.Event()
+    path, engine, over = Path(config.log.path), open_archive(address), threading.Event()
     logs = Folder([path], Trust())
 
     def follow() -> None:
         while not over.wait(1.0):
             if path.exists():
-                logs.take_in(writer)
+                logs.take_in(engine)
 
     thread = threading.Thread(target=follow, name="archive", daemon=True)
     thread.start()

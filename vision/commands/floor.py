@@ -15,7 +15,7 @@ from vision.commands.printing.console import TextTable, add_trust, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import csv_text, write_whole
 from vision.floor.archive.database import ARCHIVE_HELP, open_named, prune
-from vision.floor.archive.logs import Folder, Following, Writer
+from vision.floor.archive.logs import Folder, Following
 from vision.floor.archive.questions import QUESTIONS, ask, asked_of
 from vision.floor.reread import read_all, recordings
 
@@ -50,13 +50,13 @@ def _serve(args: argparse.Namespace) -> None:
         )
     engine, shown = open_named(args.archive, create=True)
     trust = trust_of(args)
-    folder, writer = Folder(args.files, trust), Writer(engine)
+    folder = Folder(args.files, trust)
     held = "what is signed" if trust.keys else "unsigned: give --public-key or --ring"
     print(f"archive: {shown}, of the logs in {', '.join(map(str, args.files))}; {held}", flush=True)
     printed = ""
     while True:
         try:
-            folder.take_in(writer)
+            folder.take_in(engine)
             printed = ""
         except OutsideError as error:  # the database is away: the logs are there later too
             if str(error) != printed:
@@ -69,7 +69,7 @@ def _load(args: argparse.Namespace) -> None:
     trust = trust_of(args)
     engine, shown = open_named(args.archive, create=True)
     for log in args.files:
-        count = Following(log, trust).take_in(Writer(engine))
+        count = Following(log, trust).take_in(engine)
         if trust.keys and not count:
             raise OutsideError(f"{log}: no given key signed any of it; give the key of its table")
         print(f"{log}: {count} messages")

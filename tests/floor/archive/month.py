@@ -23,7 +23,7 @@ from sqlalchemy import Engine
 from tests.chaos.shoe import deal
 from vision.config.profiles import load_profile
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Received, Writer
+from vision.floor.archive.logs import Received, write
 from vision.floor.archive.questions import QUESTIONS, Asked, ask
 from vision.game.cards import DECK, Card, Rank
 from vision.game.events import Slot, Winner
@@ -168,12 +168,12 @@ class PlayedTable:
 
 def load(engine: Engine, coups: int, tables: int = 8, days: int = 30) -> int:
     """Write a month of so many coups; return how many messages."""
-    writer, count = Writer(engine), 0
+    count = 0
     for number in range(1, tables + 1):
         table = PlayedTable(str(number), max(1, coups // tables // days), days)
         messages = table.messages()
         while batch := list(islice(messages, AT_ONCE)):
-            writer.take(batch)
+            write(engine, batch)
             count += len(batch)
     return count
 

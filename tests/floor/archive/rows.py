@@ -10,7 +10,7 @@ from sqlalchemy import Engine, Table, select
 
 from vision.audit.verify import Trust
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Following, Writer
+from vision.floor.archive.logs import Following
 from vision.floor.archive.tables import metadata
 
 MEMORY = "sqlite://"  # an archive that lasts as long as its engine
@@ -32,7 +32,7 @@ def differences(engine: Engine, logs: Iterable[Path]) -> list[str]:
     """Return each row that an archive lacks, or has otherwise than logs say, in words."""
     fresh = open_archive(MEMORY)
     for log in logs:
-        Following(log, Trust()).take_in(Writer(fresh))
+        Following(log, Trust()).take_in(fresh)
     wanted, here = (_lines(everything(one)) for one in (fresh, engine))
     fresh.dispose()
     return [f"missing: {row}" for row in wanted - here] + [f"otherwise: {r}" for r in here - wanted]

@@ -15,7 +15,7 @@ from vision.audit.verify import Trust
 from vision.cli import main
 from vision.errors import OutsideError
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Folder, Following, Writer
+from vision.floor.archive.logs import Folder, Following
 from vision.record.codec import event_from_json, seal
 from vision.storage.anchors import make_keys
 from vision.storage.log_reader import read_log
@@ -30,19 +30,19 @@ def test_log_is_taken_in_as_it_grows_and_what_another_says_is_not(tmp_path: Path
     write_log(path, events)
     records = list(read_log(path))
     engine, grown = open_archive(str(tmp_path / "late.sqlite")), tmp_path / "g.jsonl"
-    writer, following = Writer(engine), Following(grown, Trust())
+    following = Following(grown, Trust())
     counts = []
     for length in (len(records) // 2, len(records), len(records)):
         write_export(grown, iter(records[:length]))
-        counts.append(following.take_in(writer))
+        counts.append(following.take_in(engine))
     assert 0 < counts[0] < sum(counts)
     assert counts[2] == 0
     assert differences(engine, [path]) == []
-    assert Following(path, Trust()).take_in(writer) == sum(counts)
+    assert Following(path, Trust()).take_in(engine) == sum(counts)
     assert differences(engine, [path]) == []
     write_log(tmp_path / "other.sqlite", PLAYS["clean"]().events)
     write_export(grown, read_log(tmp_path / "other.sqlite"))
-    assert following.take_in(writer) > 0
+    assert following.take_in(engine) > 0
 
 
 def test_bad_log_costs_itself_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -54,7 +54,7 @@ def test_bad_log_costs_itself_only(tmp_path: Path, caplog: pytest.LogCaptureFixt
     engine = open_archive(str(tmp_path / "archive.db"))
     folder = Folder([tmp_path], Trust())
     for _ in range(2):
-        folder.take_in(Writer(engine))
+        folder.take_in(engine)
     assert differences(engine, [tmp_path / "a.sqlite"]) == []
     assert [record.message.count("b.jsonl") > 0 for record in caplog.records] == [True]
 
@@ -64,7 +64,7 @@ def test_what_no_key_has_signed_is_not_taken_in(tmp_path: Path) -> None:
     write_log(tmp_path / "t.sqlite", PLAYS["clean"]().events)
     public = make_keys(tmp_path / "key")
     engine = open_archive(str(tmp_path / "archive.db"))
-    assert Following(tmp_path / "t.sqlite", Trust((public,))).take_in(Writer(engine)) == 0
+    assert Following(tmp_path / "t.sqlite", Trust((public,))).take_in(engine) == 0
 
 
 def test_run_that_broke_off_is_offline_from_its_last_record(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_run_that_broke_off_is_offline_from_its_last_record(tmp_path: Path) -> N
     play.begin("b2", version=VERSION)
     write_log(tmp_path / "t.sqlite", play.events)
     engine = open_archive(str(tmp_path / "archive.db"))
-    Following(tmp_path / "t.sqlite", Trust()).take_in(Writer(engine))
+    Following(tmp_path / "t.sqlite", Trust()).take_in(engine)
     with engine.connect() as connection:
         states = connection.execute(text("SELECT state, at FROM status ORDER BY at, seq")).all()
     assert [row.state for row in states] == ["online", "offline", "online"]
@@ -110,7 +110,7 @@ def test_checkpoint_that_nobody_signed_puts_nothing_into_an_archive(tmp_path: Pa
     engine = open_archive(str(tmp_path / "late.sqlite"))
     log = forged(tmp_path / "t.sqlite", tmp_path)
     with pytest.raises(OutsideError, match="not what the records before say"):
-        Following(log, Trust()).take_in(Writer(engine))
+        Following(log, Trust()).take_in(engine)
 
 
 def test_log_that_no_given_key_signed_is_not_loaded(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.floor.archive.wrong_shoe import LOOKS, MOST_COUPS, coups_until_alarm
 from vision.cli import main
 from vision.errors import ConfigurationError
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Received, Writer
+from vision.floor.archive.logs import Received, write
 from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of, fit, rate
 from vision.floor.archive.rota import read_rota
 from vision.game.cards import RANK_LETTERS
@@ -39,7 +39,7 @@ def messages() -> tuple[Received, ...]:
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """Archive them."""
     found = open_archive(str(tmp_path_factory.mktemp("month") / "archive.sqlite"))
-    Writer(found).take(messages())
+    write(found, messages())
     return found
 
 
@@ -178,7 +178,7 @@ def test_postgresql_answers_the_same(engine: Engine) -> None:
     """Each question gets the same answer from both databases, of all tables and of one."""
     with Postgres() as server:
         other = open_archive(server.address)
-        Writer(other).take(messages())
+        write(other, messages())
         for kind, (_, ways) in QUESTIONS.items():
             for asked in (Asked(by, table=table) for by in ways or ("",) for table in ("", "1")):
                 assert ask(other, kind, asked) == ask(engine, kind, asked)

@@ -17,7 +17,7 @@ from tests.table_log import PLAYS, said
 from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.logs import Received, Writer
+from vision.floor.archive.logs import Received, write
 from vision.wire.messages import Message
 
 
@@ -67,11 +67,11 @@ def test_messages_given_twice_and_in_parts_are_archived_once(engine: Engine, nam
     """A crash between two batches, a log loaded again: the rows are the same."""
     messages = published(name)
     undisturbed = open_archive(MEMORY)
-    Writer(undisturbed).take(received(messages))
+    write(undisturbed, received(messages))
     draw = random.Random(name)
     for start in range(0, len(messages), 17):
         again = max(0, start - draw.randrange(20))
-        Writer(engine).take(received(messages[again : start + 17]))
+        write(engine, received(messages[again : start + 17]))
     assert everything(engine) == everything(undisturbed)
     wanted = [m for m in messages if m.payload and m.topic.endswith("coup/result")]
     kept = [row for row in rows(engine, tables.message) if row["topic"] == "coup/result"]
@@ -82,7 +82,6 @@ def test_database_that_is_away_blames_no_message(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The batch is given again as it was, and all of it is in."""
-    writer = Writer(engine)
     good = received(published("clean"))
 
     def away(*_: object) -> None:
@@ -92,6 +91,6 @@ def test_database_that_is_away_blames_no_message(
         patch.setattr(engine, "connect", away)
         patch.setattr(engine, "begin", away)
         with pytest.raises(OutsideError):
-            writer.take(good)
-    writer.take(good)
+            write(engine, good)
+    write(engine, good)
     assert len(rows(engine, tables.coup)) == 5

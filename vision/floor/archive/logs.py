@@ -18,15 +18,15 @@ from typing import NamedTuple
 from sqlalchemy import Engine, Table
 
 from vision.audit.verify import Auditor, Trust
-from vision.errors import OutsideError, ShoeReaderError
+from vision.errors import ShoeReaderError
 from vision.files import stamp
 from vision.floor.archive import tables
 from vision.floor.archive.database import explained, joining, once
 from vision.floor.archive.tables import Row, is_stored, row_of, run_facts
 from vision.game.events import Started
-from vision.record.chain import BrokenChainError, verified
+from vision.record.chain import verified
 from vision.record.codec import GENESIS
-from vision.storage.log_reader import Taken, read_log
+from vision.storage.log_reader import Taken, read_log, unbroken
 from vision.wire.messages import PICTURES, iso, unix_ms
 
 log = logging.getLogger(__name__)
@@ -45,38 +45,33 @@ class Received(NamedTuple):
     payload: bytes
 
 
-class Writer:
-    """Writes to one archive: all of a batch, or nothing of it.
+def write(engine: Engine, received: Iterable[Received]) -> None:
+    """Write messages to an archive; when it returns all are durable. OutsideError: give them again.
 
-    A message may be given any number of times; its rows are the same, and there once.
+    All are written, or none. One may be given any number of times; its rows are the same, and there
+    once.
     """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def take(self, received: Iterable[Received]) -> None:
-        """Write messages; when it returns all are durable. OutsideError: give them again."""
-        messages: list[Row] = []
-        joined: dict[Table, list[Row]] = defaultdict(list)
-        for site, table_name, topic, payload in received:
-            content = {} if not payload or topic.startswith(PICTURES) else json.loads(payload)
-            if not content or not is_stored(topic, content):
-                continue
-            at = unix_ms(content["at"])
-            where = {"site": site, "table_name": table_name}
-            key = {**where, "boot": content["boot"], "seq": content["seq"]}
-            messages.append({**key, "topic": topic, "at": at, "payload": payload.decode()})
-            if topic == "status" and "profile" in content:
-                joined[tables.run].append({**where, "boot": key["boot"], **run_facts(content)})
-            made = row_of(topic, content, at)
-            if made is not None:
-                table, row = made
-                joined[table].append({**where, **row})
-        with explained(self._engine), self._engine.begin() as connection:
-            if messages:
-                connection.execute(once(connection, tables.message), messages)
-            for table, rows in joined.items():
-                connection.execute(joining(connection, table), rows)
+    messages: list[Row] = []
+    joined: dict[Table, list[Row]] = defaultdict(list)
+    for site, table_name, topic, payload in received:
+        content = {} if not payload or topic.startswith(PICTURES) else json.loads(payload)
+        if not content or not is_stored(topic, content):
+            continue
+        at = unix_ms(content["at"])
+        where = {"site": site, "table_name": table_name}
+        key = {**where, "boot": content["boot"], "seq": content["seq"]}
+        messages.append({**key, "topic": topic, "at": at, "payload": payload.decode()})
+        if topic == "status" and "profile" in content:
+            joined[tables.run].append({**where, "boot": key["boot"], **run_facts(content)})
+        made = row_of(topic, content, at)
+        if made is not None:
+            table, row = made
+            joined[table].append({**where, **row})
+    with explained(engine), engine.begin() as connection:
+        if messages:
+            connection.execute(once(connection, tables.message), messages)
+        for table, rows in joined.items():
+            connection.execute(joining(connection, table), rows)
 
 
 class Following:
@@ -93,7 +88,7 @@ class Following:
         self._next, self._last, self._state = 0, GENESIS, "stopped"
         self._waiting: list[tuple[int, Received]] = []  # with the record, until that is signed
 
-    def take_in(self, writer: Writer) -> int:
+    def take_in(self, engine: Engine) -> int:
         """Write what is new; return how many messages. OutsideError names a record that is bad."""
         # A log that is being written grows in the file beside it.
         now = (*stamp(self.path), *stamp(self.path.with_name(f"{self.path.name}-wal")))
@@ -103,7 +98,7 @@ class Following:
             log.info("%s is another log than before; it is taken in from its beginning", self.path)
             self._restart()
         count = 0
-        try:
+        with unbroken(self.path):
             for record, content in verified(
                 read_log(self.path, self._next), self._next, self._last
             ):
@@ -111,12 +106,8 @@ class Following:
                 self._waiting += [(record.number, one) for one in self._received(taken)]
                 self._next, self._last = record.number + 1, record.hash
                 if len(self._waiting) >= AT_ONCE:
-                    count += self._write(writer)
-        except BrokenChainError as error:
-            raise OutsideError(
-                f"{self.path}: the chain is broken at {error}; keep it as evidence"
-            ) from error
-        count += self._write(writer)
+                    count += self._write(engine)
+        count += self._write(engine)
         self._seen = now
         return count
 
@@ -124,12 +115,12 @@ class Following:
         found = next(read_log(self.path, self._next - 1), None)
         return found is not None and found.hash == self._last
 
-    def _write(self, writer: Writer) -> int:
+    def _write(self, engine: Engine) -> int:
         """Write what waits and may be believed."""
         last = self._auditor.signed_up_to if self._trust.keys else self._next
         good = [one for number, one in self._waiting if number <= last]
         for start in range(0, len(good), AT_ONCE):
-            writer.take(good[start : start + AT_ONCE])
+            write(engine, good[start : start + AT_ONCE])
         self._waiting = [waits for waits in self._waiting if waits[0] > last]
         return len(good)
 
@@ -162,13 +153,13 @@ class Folder:
         self._logs: dict[Path, Following] = {}
         self._reported: dict[Path, str] = {}
 
-    def take_in(self, writer: Writer) -> int:
+    def take_in(self, engine: Engine) -> int:
         """Write what is new of each; a log that is bad is reported once, and costs itself only."""
         count = 0
         for path in self._paths():
             following = self._logs.setdefault(path, Following(path, self._trust))
             try:
-                count += following.take_in(writer)
+                count += following.take_in(engine)
             except ShoeReaderError as error:
                 words = str(error) if str(path) in str(error) else f"{path}: {error}"
                 if self._reported.get(path) != words:

@@ -155,6 +155,7 @@ def due(tableau: Tableau, punto: int, banco: int, drawn: tuple[int | None, bool]
     return Slot.BANCO_3 if tableau.banco_draws(banco, third) and not banco_has else None
 
 
+@lru_cache(maxsize=65536)  # asked of every hypothesis of sight
 def expected(
     punto: Points,
     banco: Points,
@@ -168,34 +169,9 @@ def expected(
     first = opening(len(punto), len(banco), order)
     if first is not None:
         return frozenset((first,))
-    return _expected(tableau, total(punto), total(banco), (punto[2:3], len(banco) > 2))
-
-
-@lru_cache(maxsize=65536)
-def _expected(
-    tableau: Tableau, punto: int | None, banco: int | None, drawn: tuple[Points, bool]
-) -> frozenset[Slot | None]:
-    thirds, banco_has = drawn
-    legal: set[Slot | None] = set()
-    anyhow: set[Slot | None] = set()
-    for two in each(punto):
-        for other in each(banco):
-            for third in each(thirds[0]) if thirds else (None,):
-                place = due(tableau, two, other, (third, banco_has))
-                anyhow.add(place)
-                if _is_legal(tableau, (two, other), third, banco_has):
-                    legal.add(place)
-    return frozenset(legal or anyhow)
-
-
-def _is_legal(
-    tableau: Tableau, totals: tuple[int, int], third: int | None, banco_has: bool
-) -> bool:
-    """Whether the third cards that were dealt were due."""
-    punto, banco = totals
-    if third is not None and due(tableau, punto, banco, (None, False)) is not Slot.PUNTO_3:
-        return False
-    return not banco_has or due(tableau, punto, banco, (third, False)) is Slot.BANCO_3
+    hands = ((PUNTO, punto[2:3]), (BANCO, banco[2:3]))
+    thirds = tuple([ExtraCard(hand, hand, points) for hand, cards in hands for points in cards])
+    return check_draws(tableau, total(punto), total(banco), thirds).due
 
 
 def total(hand: Points) -> int | None:

@@ -180,8 +180,6 @@ def _partners(
 
 def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
     """Return a card as sight believes it, with what was ordered of the one that it was."""
-    if old is not None and _is_as_seen(old, seen):
-        return old
     marks = NO_MARKS if old is None else old.marks
     clash = None if old is None or seen.card is None else marks.clash
     if (
@@ -211,24 +209,6 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
         face=marks.keyed or seen.card,
         face_up=seen.face_up,
         marks=marks,
-    )
-
-
-def _is_as_seen(card: DealtCard, seen: SeenCard) -> bool:
-    """Whether the card, of which nothing was ordered or doubted, is what sight believes now."""
-    return (
-        card.card is seen.card
-        and card.slot is seen.slot
-        and card.order == seen.order
-        and card.out_at == seen.out_at
-        and card.second is seen.second
-        and card.confidence == seen.confidence
-        and card.face_up == seen.face_up
-        and card.marks is NO_MARKS
-        and not seen.declined
-        and seen.switched is None
-        and (card.removed_at is not None) == (seen.life is Life.REMOVED)
-        and (card.placed_at is not None) == _rests(seen)
     )
 
 

@@ -173,7 +173,8 @@ def sighting(card: Card, x: float, *, sure: float = 12.0, second: Card | None = 
     scores[0, card.index] = sure
     if second is not None:
         scores[0, second.index] = sure
-    return Sighting((x, 100.0), drawn(card.index), log_softmax(scores)[0], 1.0)
+    look = Observation(log_softmax(scores)[0], 1.0)
+    return Sighting((x, 100.0), drawn(card.index), look)
 
 
 def shown(gatherer: Gatherer, *seen: Sighting) -> None:
@@ -231,7 +232,7 @@ def test_gatherer_names_the_last_unsure_card_by_exclusion() -> None:
         shown(gatherer, *(sighting(DECK[i], 100.0 * k) for k, i in enumerate(part)))
     assert gatherer.missing == (last,)
     unsure = sighting(last, 0, second=known)
-    unsure.log_p[last.index] += 0.1
+    unsure.look.log_p[last.index] += 0.1
     shown(gatherer, unsure)
     assert gatherer.missing == ()
     assert gatherer.unclear() is None

@@ -263,7 +263,7 @@ class Watch:
         faces = crops[Kind.FACE]
         looks = self.models.classifier.of_crops(faces) if faces else ()
         seen = [
-            Sighting(place, crop, look.log_p, look.readable)
+            Sighting(place, crop, look)
             for place, crop, look in zip(places, faces, looks, strict=True)
         ]
         self.gatherer.see(seen, crops[Kind.BACK])
@@ -303,7 +303,7 @@ def ask_all(gatherer: Gatherer, ask: Ask) -> None:
     """Ask about every card that is not clear, until none is left that could be missing."""
     while (showing := gatherer.unclear()) is not None:
         guess = showing.guess()
-        words = "" if guess is None else f"it looks like {guess[0]}, or else {guess[2]}"
+        words = "" if guess is None else f"it looks like {guess.best}, or else {guess.second}"
         gatherer.name(showing, ask(words, showing))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
-from vision.sight.detection.classifier import CROP_SIZE, FACES, Fusion, Observation
+from vision.sight.detection.classifier import CROP_SIZE, FACES, Fusion, Observation, Opinion
 from vision.sight.geometry.plane import Image
 from vision.sight.reading.deck import Captured, likeness
 
@@ -49,8 +49,7 @@ class Sighting:
 
     place: tuple[float, float]
     crop: Image
-    log_p: NDArray[np.float32]
-    readable: float
+    look: Observation
 
 
 @dataclass(slots=True, eq=False)
@@ -68,24 +67,23 @@ class Showing:
     def take(self, seen: Sighting, picture: int) -> None:
         """Add a look."""
         self.place, self.last = seen.place, picture
-        self.fusion.add(Observation(seen.log_p, seen.readable), changed=False)
+        self.fusion.add(seen.look, changed=False)
         if len(self.crops) < MOST_CROPS:
             self.crops.append(seen.crop)
 
     def goes_on(self, seen: Sighting) -> bool:
         """Whether a look at the same place is at the same card."""
-        guess, best = self.guess(), int(seen.log_p.argmax())
-        surely = np.exp(seen.log_p[best]) * seen.readable >= ANOTHER_NAME
-        if surely and guess is not None and guess[0].index != best and guess[1] <= SURE:
+        guess, look = self.guess(), seen.look
+        surely = look.confidence >= ANOTHER_NAME
+        if surely and guess is not None and guess.best != look.best and guess.error <= SURE:
             return False
         return _difference(seen.crop, self.crops[-1]) <= CHANGED_LEVELS
 
-    def guess(self, among: Iterable[Card] = DECK) -> tuple[Card, float, Card] | None:
-        """Return the best card of some, the probability that it is another of them, the second."""
+    def guess(self, among: Iterable[Card] = DECK) -> Opinion | None:
+        """Return which card of some it looks like."""
         copies = np.zeros(FACES)
         copies[[card.index for card in among]] = 1.0
-        opinion = self.fusion.opinion(copies)
-        return None if opinion is None else (opinion.best, opinion.error, opinion.second)
+        return self.fusion.opinion(copies)
 
     def beside(self, other: Showing) -> bool:
         """Whether both lay on the table in the same picture."""
@@ -141,8 +139,8 @@ class Gatherer:
             guess = showing.guess()
             if showing.named is not None:
                 found[number] = showing.named
-            elif guess is not None and guess[1] <= SURE and not showing.left_out:
-                found[number] = guess[0]
+            elif guess is not None and guess.error <= SURE and not showing.left_out:
+                found[number] = guess.best
         return found
 
     def _doubted(self, found: dict[int, Card]) -> set[int]:
@@ -192,7 +190,7 @@ class Gatherer:
             guess = showing.guess()
             if number in names or showing.left_out or guess is None:
                 continue
-            if {guess[0], guess[2]} & possible:
+            if {guess.best, guess.second} & possible:
                 return showing
         again = (self._showings[number] for number, card in names.items() if card in twice)
         return next((showing for showing in again if showing.named is None), None)
@@ -233,13 +231,12 @@ def _excluded(showing: Showing, shown: Mapping[Card, Image]) -> Card | None:
     """
     missing, among = [card for card in DECK if card not in shown], set(DECK)
     guess, left = showing.guess(), showing.guess(missing)
-    if guess is not None and left is not None and guess[0] == left[0] and left[1] <= SURE:
-        return left[0]
+    if guess and left and guess.best == left.best and left.error <= SURE:
+        return left.best
     while (guess := showing.guess(among)) is not None:
-        best, error, second = guess
-        if best not in shown and error <= SURE:
-            return best
-        rival = best if best in shown else second
+        if guess.best not in shown and guess.error <= SURE:
+            return guess.best
+        rival = guess.best if guess.best in shown else guess.second
         if rival not in among or rival not in shown:
             return None
         if likeness(showing.crops[0], shown[rival]) >= SURELY_ALIKE:

@@ -9,8 +9,6 @@ camera is back.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.events import Condition, Event, Slot
+from vision.game.events import Condition, Event
 from vision.sight.geometry.plane import Frame, Image, Points, TableView
 from vision.sight.quality.view import OVER_SHARE
 
@@ -57,23 +55,6 @@ COARSER = 4
 Grey = NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CameraShift:
-    """How far the slots have moved in the picture, in millimetres on the table.
-
-    `at` holds the displacement (dx, dy) of each slot's middle: what was calibrated as (x, y) is
-    now seen as (x + dx, y + dy). `agreeing` is the number of features that support it.
-    """
-
-    at: Mapping[Slot, tuple[float, float]]
-    agreeing: int
-
-    @property
-    def worst_mm(self) -> float:
-        """The longest displacement of any slot, in millimetres."""
-        return max(math.hypot(*displacement) for displacement in self.at.values())
-
-
 class ReferenceLayout:
     """The layout as it was seen at the calibration, to be compared with later pictures."""
 
@@ -87,18 +68,20 @@ class ReferenceLayout:
         none = np.zeros((0, 1, 2), np.float32)
         self._features = none if found is None else np.asarray(found, np.float32)
 
-    def shift(self, picture: Image) -> CameraShift | None:
-        """Return how far the camera has moved; `None` if too few features agree.
+    def shift(self, picture: Image) -> Points | None:
+        """Return how far the middle of each slot has moved (n x 2 mm), or `None`.
 
-        It is `None` too for a picture of another size than that of the calibration.
+        That is where too few features agree, or the picture has another size than that of the
+        calibration.
         """
         if picture.shape[:2] != self._size or len(self._features) < LEAST_AGREEING:
             return None
         now = _prepared(picture, self._scale)
-        found = self._near(now) or self._far(now)
-        return None if found is None else self._shift_of(*found)
+        matrix = self._near(now)
+        matrix = self._far(now) if matrix is None else matrix
+        return None if matrix is None else self._shift_of(matrix)
 
-    def _near(self, now: Grey) -> tuple[NDArray[np.float64], int] | None:
+    def _near(self, now: Grey) -> NDArray[np.float64] | None:
         """Follow each feature a short way; return the motion that most of them share, if any."""
         there, found = _followed(self._grey, now, self._features)
         back, found_back = _followed(now, self._grey, there)
@@ -108,7 +91,7 @@ class ReferenceLayout:
         least = max(LEAST_AGREEING, round(LEAST_SHARE * len(self._features)))
         return self._agreed(self._features[good], there[good], least)
 
-    def _far(self, now: Grey) -> tuple[NDArray[np.float64], int] | None:
+    def _far(self, now: Grey) -> NDArray[np.float64] | None:
         """Look for the layout anywhere in the picture: a knock may move it by a hand's breadth."""
         sift = cv2.SIFT.create(FAR_FEATURES)
         keys, descriptors = sift.detectAndCompute(self._grey, None)
@@ -121,10 +104,8 @@ class ReferenceLayout:
         new = np.array([keys_now[pair.trainIdx].pt for pair in sure], np.float32).reshape(-1, 1, 2)
         return self._agreed(old, new, FAR_AGREEING)
 
-    def _agreed(
-        self, old: Points, new: Points, least: int
-    ) -> tuple[NDArray[np.float64], int] | None:
-        """Return the motion that at least `least` features agree on, and how many do."""
+    def _agreed(self, old: Points, new: Points, least: int) -> NDArray[np.float64] | None:
+        """Return the motion that at least `least` features agree on, `None` where fewer do."""
         if len(old) < least:
             return None
         matrix, agree = cv2.findHomography(old, new, cv2.USAC_MAGSAC, AGREE_PX, None, 2000, 0.999)
@@ -135,15 +116,13 @@ class ReferenceLayout:
         enough = len(inside) >= max(least, LEAST_SHARE * len(old))
         if not enough or spread.min() < LEAST_SPREAD:
             return None
-        return np.asarray(matrix, np.float64), len(inside)
+        return np.asarray(matrix, np.float64)
 
-    def _shift_of(self, matrix: NDArray[np.float64], agreeing: int) -> CameraShift:
+    def _shift_of(self, matrix: NDArray[np.float64]) -> Points:
         middles = np.array([area.mean(axis=0) for area in self._view.slots.values()], np.float32)
         pixels = self._view.homography.to_px(middles) * self._scale
         moved = cv2.perspectiveTransform(pixels[:, None], matrix)[:, 0] / self._scale
-        ways = (self._view.homography.to_mm(moved) - middles).tolist()
-        at = {slot: (dx, dy) for slot, (dx, dy) in zip(self._view.slots, ways, strict=True)}
-        return CameraShift(at, agreeing)
+        return self._view.homography.to_mm(moved) - middles
 
 
 def _followed(old: Grey, new: Grey, points: Points) -> tuple[Points, NDArray[np.bool_]]:
@@ -231,7 +210,7 @@ class CameraPosition:
         shift = self._layout.shift(frame.image)
         if shift is None:
             return
-        way_mm = shift.worst_mm
+        way_mm = np.hypot(*shift.T).max()
         lost = f"the camera has moved by {way_mm:.0f} mm; calibrate it again"
         self._lost.take(lost if way_mm > self._limits.lost_mm else None, frame.at)
         least_mm = self._limits.moved_mm * (1.0 if self._moved.reason is None else OVER_SHARE)

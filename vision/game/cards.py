@@ -37,11 +37,7 @@ class Rank(IntEnum):
         "Tens, court cards and/or any combination of cards with a joint count of ten, count as
         nothing (Baccarat). An Ace is counted as one; all other cards have their face value."
         """
-        return _POINTS[self]
-
-
-# By rank, from the sheets (quoted above); index 0 is no rank.
-_POINTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0)
+        return int(self) if self < Rank.TEN else 0
 
 
 class Suit(IntEnum):

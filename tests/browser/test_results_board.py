@@ -19,7 +19,8 @@ from vision.game.cards import Card
 from vision.game.commands import CorrectCard
 from vision.game.coup.fault_table import KINDS
 from vision.game.events import Role, Slot, Winner
-from vision.game.roads import RoadCoup, roads_payload
+from vision.game.outcome import Outcome
+from vision.game.roads import roads_payload
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 WORDS = Path(__file__).parents[2] / "vision" / "board" / "pages" / "words"
@@ -28,11 +29,18 @@ DERIVED = ("big_eye_boy", "small_road", "cockroach_pig")
 pytestmark = pytest.mark.browser
 
 
-def played(coups: int, seed: int = 5) -> tuple[RoadCoup, ...]:
+def played(coups: int, seed: int = 5) -> tuple[tuple[int, Outcome], ...]:
     """Return random coups for the roads."""
     dice = random.Random(seed)
     return tuple(
-        RoadCoup(number, dice.choice(list(Winner)), dice.random() < 0.1, dice.random() < 0.1)
+        (
+            number,
+            Outcome(
+                dice.choice(list(Winner)),
+                punto_pair=dice.random() < 0.1,
+                banco_pair=dice.random() < 0.1,
+            ),
+        )
         for number in range(1, coups + 1)
     )
 
@@ -85,7 +93,8 @@ def test_board_roads_are_those_that_the_table_tells(screen: Screen, voice: Voice
     ]
     assert [title.split(": ")[1] for title in asked] == wanted
     for side in Winner:
-        assert counts(screen)[side.value.capitalize()] == str(sum(c.winner is side for c in coups))
+        won = sum(outcome.winner is side for _, outcome in coups)
+        assert counts(screen)[side.value.capitalize()] == str(won)
 
 
 def test_board_next_coup_clears_the_last_one(screen: Screen, voice: Voice) -> None:

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from vision.game.cards import parse_cards
 from vision.game.events import Winner
-from vision.game.outcome import outcome_of
+from vision.game.outcome import Outcome, outcome_of
 from vision.game.roads import (
     DEFAULT_ROWS,
     Derived,
     Mark,
     Road,
-    RoadCoup,
     Roads,
     derived_mark,
     empty_roads,
@@ -28,14 +27,14 @@ from vision.game.roads import (
 LETTERS = {"B": Winner.BANCO, "P": Winner.PUNTO, "T": Winner.EGALITE}
 
 
-def history(letters: str) -> tuple[RoadCoup, ...]:
+def history(letters: str) -> tuple[tuple[int, Outcome], ...]:
     """Build confirmed coups from letters B, P and T."""
-    return tuple(RoadCoup(number, LETTERS[who]) for number, who in enumerate(letters, start=1))
+    return tuple(enumerate((Outcome(LETTERS[who]) for who in letters), start=1))
 
 
-def roads_of(coups: Iterable[RoadCoup], rows: int = DEFAULT_ROWS) -> Roads:
+def roads_of(coups: Iterable[tuple[int, Outcome]], rows: int = DEFAULT_ROWS) -> Roads:
     """Return the roads of a list of confirmed coups, in the order in which they were dealt."""
-    return reduce(Roads.add, coups, empty_roads(rows))
+    return reduce(lambda roads, coup: roads.add(*coup), coups, empty_roads(rows))
 
 
 def letters_of(marks: tuple[Mark | None, ...]) -> str:
@@ -274,10 +273,10 @@ def test_grid_again_on_an_empty_road_has_nothing_to_follow() -> None:
 def test_counts_count_everything_once() -> None:
     """Counts cover winners, pairs and naturals over all coups, ties included."""
     coups = (
-        RoadCoup(1, Winner.BANCO, banco_pair=True),
-        RoadCoup(2, Winner.EGALITE, punto_pair=True, banco_pair=True, natural=True),
-        RoadCoup(4, Winner.PUNTO, natural=True),
-        RoadCoup(5, Winner.PUNTO),
+        (1, Outcome(Winner.BANCO, banco_pair=True)),
+        (2, Outcome(Winner.EGALITE, punto_pair=True, banco_pair=True, natural=True)),
+        (4, Outcome(Winner.PUNTO, natural=True)),
+        (5, Outcome(Winner.PUNTO)),
     )
     assert roads_of(coups).counts() == {
         "coups": 4,
@@ -290,13 +289,16 @@ def test_counts_count_everything_once() -> None:
     }
 
 
-def test_road_coup_of_two_hands() -> None:
+def test_bead_of_two_hands() -> None:
     """What a road shows is read from the hands: winner, pairs on two cards, natural."""
-    coup = RoadCoup.of(3, outcome_of(parse_cards("Ks Kd"), parse_cards("4h 5h")))
-    assert coup == RoadCoup(3, Winner.BANCO, punto_pair=True, banco_pair=False, natural=True)
-    coup = RoadCoup.of(4, outcome_of(parse_cards("As 9d 9c"), parse_cards("2h 2d 5c")))
-    assert coup == RoadCoup(4, Winner.EGALITE, banco_pair=True)
-    assert RoadCoup.of(5, outcome_of(parse_cards("As 7d"), parse_cards("2h 4d"))).natural
+    hands = (("Ks Kd", "4h 5h"), ("As 9d 9c", "2h 2d 5c"), ("As 7d", "2h 4d"))
+    outcomes = [outcome_of(parse_cards(punto), parse_cards(banco)) for punto, banco in hands]
+    shown = [tuple(bead.values())[2:] for bead in roads_of(enumerate(outcomes, start=3)).beads]
+    assert shown == [
+        (3, "banco", True, False, True),
+        (4, "egalite", False, True, False),
+        (5, "punto", False, False, True),
+    ]
 
 
 def test_payload_of_a_new_shoe_is_empty_but_complete() -> None:
@@ -315,9 +317,9 @@ def test_payload_of_a_new_shoe_is_empty_but_complete() -> None:
 def test_payload_places_beads_and_entries() -> None:
     """Beads fill columns of six, ties included; entries carry marks and their ties."""
     coups = [
-        RoadCoup(1, Winner.BANCO, natural=True),
-        RoadCoup(2, Winner.EGALITE, punto_pair=True),
-        *(RoadCoup(n, Winner.PUNTO, banco_pair=n == 3) for n in range(3, 8)),
+        (1, Outcome(Winner.BANCO, natural=True)),
+        (2, Outcome(Winner.EGALITE, punto_pair=True)),
+        *((n, Outcome(Winner.PUNTO, banco_pair=n == 3)) for n in range(3, 8)),
     ]
     payload = roads_payload(roads_of(coups))
     beads = payload["bead_plate"]
@@ -354,17 +356,8 @@ def test_payload_places_beads_and_entries() -> None:
     }
 
 
-def test_roads_rebuilt_equal_roads_kept() -> None:
-    """A fold coup by coup and a rebuild from the list are the same value."""
-    coups = history("TBBPTPPBPBBBBBBBBPT")
-    kept = empty_roads(5)
-    for coup in coups:
-        kept = kept.add(coup)
-    assert kept == roads_of(coups, 5)
-    assert roads_payload(kept)["rows"] == 5
-
-
 def test_derived_road_layout_has_the_rows_of_the_board() -> None:
     """On a board of three rows the derived roads turn after three marks too."""
-    cells = roads_of(history("B" * 8 + "P" * 6), 3).derived[0].places
-    assert cells == ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2))
+    roads = roads_of(history("B" * 8 + "P" * 6), 3)
+    assert roads.derived[0].places == ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2))
+    assert roads_payload(roads)["rows"] == 3

@@ -29,6 +29,7 @@ from vision.game.events import (
     Started,
     Winner,
 )
+from vision.game.outcome import Outcome
 from vision.game.outputs import (
     Alert,
     AlertChanged,
@@ -47,7 +48,7 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
-from vision.game.roads import RoadCoup, roads_payload
+from vision.game.roads import roads_payload
 from vision.metrics.counters import Metrics, SightCounts
 from vision.record.chain import (
     BrokenChainError,
@@ -317,7 +318,7 @@ def test_roads_of_a_corrected_shoe_are_those_of_a_new_one() -> None:
     for each in (winners, [Winner.BANCO, *winners[1:]]):
         coups = tuple(result(coup=coup, winner=winner) for coup, winner in enumerate(each, 1))
         (payload,) = said(CoupsChanged(NOON, "s1", coups))
-        road = [RoadCoup(coup, winner, natural=True) for coup, winner in enumerate(each, 1)]
+        road = enumerate((Outcome(winner, natural=True) for winner in each), 1)
         assert roads_payload(roads_of(road)).items() <= payload.items()
 
 

@@ -1,8 +1,9 @@
 """Roads: bead plate, big road, the three derived roads, "ask the road", counts.
 
-A fold over the confirmed coups, `empty_roads().add(coup)`: a coup adds cells, and changes none but
-the newest of the big road. Void coups are not in the list, free hands are. Layout (columns and rows
-on the board, dragon tails) and meaning (streaks) are separate: derived roads look at streaks only.
+A fold over the confirmed coups, `empty_roads().add(1, outcome)`: a coup adds cells, and changes
+none but the newest of the big road. Void coups are not in the list, free hands are. Layout (columns
+and rows on the board, dragon tails) and meaning (streaks) are separate: derived roads look at
+streaks only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
 
+MARKS = ("punto_pair", "banco_pair", "natural")  # what a bead shows beside its winner
 DEFAULT_ROWS = 6  # rows of a results board, as casinos draw it; a board may have more
 
 
@@ -29,21 +31,6 @@ class Derived(StrEnum):
     BIG_EYE_BOY = "big_eye_boy"
     SMALL_ROAD = "small_road"
     COCKROACH_PIG = "cockroach_pig"
-
-
-class RoadCoup(NamedTuple):
-    """A confirmed coup as a road draws it; `coup` is its number in the shoe."""
-
-    coup: int
-    winner: Winner
-    punto_pair: bool = False
-    banco_pair: bool = False
-    natural: bool = False
-
-    @classmethod
-    def of(cls, coup: int, outcome: Outcome) -> RoadCoup:
-        """Reduce an outcome to what a road shows of it."""
-        return cls(coup, outcome.winner, outcome.punto_pair, outcome.banco_pair, outcome.natural)
 
 
 Cell = dict[str, Any]  # a cell as it is published
@@ -112,13 +99,15 @@ class Roads(NamedTuple):
     leading_ties: int = 0
     streaks: tuple[int, ...] = ()
 
-    def add(self, coup: RoadCoup) -> Roads:
-        """Return the roads with one more confirmed coup."""
-        shown = {**coup._asdict(), "winner": coup.winner.value}
+    def add(self, coup: int, outcome: Outcome) -> Roads:
+        """Return the roads with one more confirmed coup, of that number in the shoe."""
+        winner = outcome.winner
+        shown = {"coup": coup, "winner": winner.value}
+        shown |= {mark: getattr(outcome, mark) for mark in MARKS}
         column, row = divmod(len(self.beads), self.rows)
         beads = (*self.beads, {"col": column, "row": row, **shown})
-        if coup.winner is not Winner.EGALITE:
-            streaks = self._streaks_with(coup.winner)
+        if winner is not Winner.EGALITE:
+            streaks = self._streaks_with(winner)
             marks = [derived_mark(streaks, distance) for distance in range(1, 4)]
             ties = 0 if self.big.cells else self.leading_ties
             repeats = len(streaks) == len(self.streaks)
@@ -147,11 +136,10 @@ class Roads(NamedTuple):
     def counts(self) -> dict[str, int]:
         """Count the coups, what they ended as, pairs and coups with a natural."""
         won = [bead["winner"] for bead in self.beads]
-        marks = ("punto_pair", "banco_pair", "natural")
         return {
             "coups": len(self.beads),
             **{winner.value: won.count(winner.value) for winner in Winner},
-            **{mark: sum([bead[mark] for bead in self.beads]) for mark in marks},
+            **{mark: sum([bead[mark] for bead in self.beads]) for mark in MARKS},
         }
 
 

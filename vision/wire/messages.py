@@ -31,7 +31,7 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
-from vision.game.roads import RoadCoup, Roads, empty_roads, roads_payload
+from vision.game.roads import Roads, empty_roads, roads_payload
 from vision.game.wagers import Betting, winning_wagers
 from vision.record.codec import canonical, fields_of, to_json
 from vision.record.facts import (
@@ -319,7 +319,7 @@ def _roads_of(changed: CoupsChanged) -> Roads:
     for result in coups[len(past) :]:
         outcome = outcome_of_result(result)
         if outcome is not None:
-            roads = roads.add(RoadCoup.of(result.coup, outcome))
+            roads = roads.add(result.coup, outcome)
     _DRAWN.append((coups, roads))
     return roads
 

@@ -124,10 +124,6 @@ class Transition:
             )
         )
 
-    def _report_coups(self) -> None:
-        results = published_results(self.table)
-        self.outputs.append(CoupsChanged(self.at, self.table.shoe.name, results))
-
     # --- a coup -----------------------------------------------------------------------------------
 
     def evaluate(self, coup: Coup, *, show: HandLayout | bool = True, late: bool = True) -> Coup:
@@ -154,8 +150,7 @@ class Transition:
         if show and coup.over_at is None:
             self.outputs.append(live(coup, layout, shoe.name, at))
         if result is not None:
-            self.outputs.append(result)
-            self._report_coups()
+            self.outputs += result, CoupsChanged(at, shoe.name, published_results(self.table))
         return coup
 
     def _find(self, coup: Coup, layout: HandLayout) -> tuple[Fault, ...]:

@@ -102,7 +102,7 @@ def mark_and_answer(page: Any, answer: Answer) -> None:
     assert page.locator("#punto-typed svg").count() == len(answer[-1].punto)
     page.keyboard.press("i")
     page.keyboard.press("c")
-    assert tags(page) == ["a card to Banco, who stands"]
+    assert tags(page) == ["Over-draw by Banco"]
     shot(page, "accept-incidents")
     assert grave(page) == []
     page.keyboard.press("c")

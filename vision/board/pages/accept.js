@@ -4,7 +4,7 @@ import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
 import { $, make, setText } from "/live.js";
 import { ask, whoAmI } from "/session.js";
-import { RANKS, SUITS, inSigns, word } from "/words.js";
+import { RANKS, SUITS, faultName, inSigns, word, wordOf } from "/words.js";
 
 const MOST = 4; // cards of a hand, with one too many
 const AGAIN_MS = 5000; // between questions for more, while others answer
@@ -28,7 +28,8 @@ function text() {
   return [...draft.before, codes ? `${hands} ! ${codes}` : hands].join(" ; ");
 }
 
-const incidentName = (code) => word(`incident.${code}`);
+// As the report names it; what is no fault of the dealer has words of its own.
+const incidentName = (code) => wordOf("incident", code, faultName(code));
 
 // A coup dealt before this one, as people read it: suits as signs, incidents by their names.
 function coupWords(coup) {

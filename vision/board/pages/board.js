@@ -192,7 +192,7 @@ function offerTable(offers, currency) {
   const table = make("table");
   for (const offer of offers) {
     const row = make("tr");
-    const label = make("th", "", named(translated(offer.name, ["bet"])));
+    const label = make("th", "", named(translated(offer.name, ["bet", "side"])));
     label.scope = "row";
     const bounds = make("td");
     bounds.append(make("small", "", limits(offer, currency)));

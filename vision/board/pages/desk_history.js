@@ -16,10 +16,10 @@ function listTable(heads, rows) {
   box.append(table);
   box.tabIndex = 0; // what is wider than the window is scrolled by keys too
   box.setAttribute("role", "region");
-  box.setAttribute("aria-label", word(`col.${heads[0]}`));
+  box.setAttribute("aria-label", word(heads[0]));
   const head = make("tr");
   for (const name of heads) {
-    const cell = make("th", "", word(`col.${name}`));
+    const cell = make("th", "", word(name));
     cell.scope = "col";
     head.append(cell);
   }
@@ -49,7 +49,7 @@ export async function openHistory(box, live, [table, shoe, coup], me) {
   for (const [name, known] of live.tables) {
     const shoes = (await get(`/api/history/${encodeURIComponent(name)}`)) ?? [];
     parts.push(make("h3", "", titleOf(known, name)));
-    parts.push(shoes.length ? listTable(["shoe", "coups", "cards", "alerts", "from", "to"], shoes.map((one) => [
+    parts.push(shoes.length ? listTable(["shoe", "col.coups", "col.cards", "col.alerts", "col.from", "col.to"], shoes.map((one) => [
       link(one.shoe, "history", name, one.shoe), one.coups, one.cards, one.alerts, day(one.first), day(one.last),
     ])) : make("p", "empty", word("history.empty")));
   }
@@ -122,12 +122,12 @@ function steps(messages) {
 function coupParts(table, coup) {
   const parts = [];
   if (coup.results.length) {
-    parts.push(make("h3", "", word("history.results")), listTable(["revision", "state", "punto", "banco", "winner", "by", "reason", "message"], coup.results.map((one) => [
+    parts.push(make("h3", "", word("history.results")), listTable(["col.revision", "col.state", "side.punto", "side.banco", "col.winner", "col.by", "col.reason", "col.message"], coup.results.map((one) => [
       one.revision, wordOf("result", one.state), faces(one.punto.cards), faces(one.banco.cards), one.winner ? winnerOf(one) : wordOf("held", one.why), one.by, one.reason, `${one.seq}, ${clockTime(one.at)}`,
     ])));
   }
   if (coup.alerts.length) {
-    parts.push(make("h3", "", word("desk.alerts")), listTable(["alert", "fault", "text", "state", "by", "remedy", "category", "comment"], coup.alerts.flatMap((alert) => steps(alert.steps).map((one) => [
+    parts.push(make("h3", "", word("desk.alerts")), listTable(["col.alert", "col.fault", "col.text", "col.state", "col.by", "col.remedy", "col.category", "col.comment"], coup.alerts.flatMap((alert) => steps(alert.steps).map((one) => [
       `${one.id}, ${clockTime(one.changed_at)}`, faultName(one.code), alertWords(one), wordOf("state", one.state), one.by || one.acknowledged_by, one.remedy ? remedyWords(one.remedy) : "", one.category ? wordOf("category", one.category) : "", one.reason,
     ]))));
     const shown = coup.alerts.flatMap((alert) => (alert.evidence ?? []).map((topic) => [topic, faultName(alert.code)]));
@@ -137,7 +137,7 @@ function coupParts(table, coup) {
       parts.push(make("h3", "", word("history.pictures")), box);
     }
   }
-  parts.push(make("h3", "", word("history.cards")), listTable(["order", "slot", "card", "confidence", "second", "message", "picture", "sha256"], coup.cards.map((card) => {
+  parts.push(make("h3", "", word("history.cards")), listTable(["col.order", "col.slot", "col.card", "col.confidence", "col.second", "col.message", "col.picture", "col.sha256"], coup.cards.map((card) => {
     const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();
     return [
       card.order, slotName(card.slot), card.card ? faces([card.card]) : word("card.unread"), card.confidence, cardText(card.second), `${card.seq}, ${clockTime(card.at)}`,
@@ -163,7 +163,7 @@ export function openSearch(box, live) {
   if (box.children.length) return box.querySelector("form").requestSubmit();
   const form = make("form", "act");
   const tables = [["", word("search.all_tables")], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
-  form.append(field(word("search.what"), "kind", { choices: [["alert", word("search.alerts")], ["card", word("search.cards")], ["", word("search.both")]] }), field(word("reports.table"), "table", { choices: tables }), field(word("col.fault"), "code", { choices: [["", word("search.all_faults")], ...faultNames()] }),
+  form.append(field(word("search.what"), "kind", { choices: [["alert", word("col.alerts")], ["card", word("search.cards")], ["", word("search.both")]] }), field(word("reports.table"), "table", { choices: tables }), field(word("col.fault"), "code", { choices: [["", word("search.all_faults")], ...faultNames()] }),
     field(word("col.card"), "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field(word("search.since"), "since", { type: "datetime-local" }),
     field(word("search.until"), "until", { type: "datetime-local" }), make("button", "first", word("search.go")));
   const found = make("div");
@@ -174,7 +174,7 @@ export function openSearch(box, live) {
     for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
     found.replaceChildren(make("p", "empty", rows.length ? word("search.found", { n: rows.length }) : word("search.nothing")),
-      listTable(["time", "table", "shoe", "coup", "what", "state", "by", "remedy", "category"], rows.map((one) => [
+      listTable(["time", "col.table", "shoe", "coup", "col.what", "col.state", "col.by", "col.remedy", "col.category"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table).replaceAll(" ", "\u00a0"), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
         one.kind === "alert" ? foundWords(one) : `${slotName(one.slot)}: ${one.card ? cardText(one.card) : word("card.unread")}`, one.kind === "alert" ? wordOf("state", one.state) : "", one.by, one.remedy ? remedyWords(one.remedy) : "", one.category ? wordOf("category", one.category) : "",
       ])));

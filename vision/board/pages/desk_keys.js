@@ -61,7 +61,7 @@ function show(keys) {
   const list = make("dl", "facts");
   for (const [key, [name]] of Object.entries(keys)) {
     const term = make("dt");
-    term.append(make("kbd", "", key === " " ? word("keys.space") : key));
+    term.append(make("kbd", "", key === " " ? word("accept.space") : key));
     const row = make("div");
     row.append(term, make("dd", "", word(name)));
     list.append(row);

@@ -101,8 +101,8 @@ export function word(key, values = {}) {
 }
 
 const has = (key) => key in words;
-// A word of a group (`state`, `result`), or the text itself where the group does not know it.
-export const wordOf = (group, name) => (has(`${group}.${name}`) ? word(`${group}.${name}`) : name ?? "");
+// A word of a group (`state`, `result`), or another text, the name itself, where the group does not know it.
+export const wordOf = (group, name, other = name ?? "") => (has(`${group}.${name}`) ? word(`${group}.${name}`) : other);
 
 // The name of a fault in the language of the page; people never see its code.
 export const faultName = (code) => words[`fault.${code}`] ?? "";

@@ -133,7 +133,7 @@ def test_coups_are_answered_by_keys_alone(
     screen.says("reply", "Type both hands")
     page.keyboard.press("b")
     at(page, "coup s1/2")
-    assert tags(page) == ["before it: 9♣ ? / 5♥ 4♥", "nothing was dealt here"]
+    assert tags(page) == ["before it: 9♣ ? / 5♥ 4♥", "nothing was dealt"]
     page.keyboard.press("Escape")
     page.keyboard.type(typed(truth["s1/2"]))
     page.keyboard.press("Enter")

@@ -106,7 +106,7 @@ def test_places_are_dragged_on_the_live_picture_and_written(
     page, before = screen.page, workshop.view
     text = workshop.file.read_text("utf-8")
     kept_before = {*workshop.file.parent.glob("*.bak")}  # the house rules saved earlier keep one
-    screen.says("seen", "Live from the camera")
+    screen.says("seen", "Live picture")
     page.wait_for_function("() => document.getElementById('picture').naturalWidth === 1920")
     box = page.locator(".PUNTO_1 polygon").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -328,8 +328,9 @@ def _event(kind: str, data: str) -> str:
 
 
 def page(name: str) -> Answer:
-    """Return an answer with a page."""
-    content = files("vision.board").joinpath("html", name).read_bytes()
+    """Return an answer with a page: the head that all have, and what is its own."""
+    folder = files("vision.board") / "html"
+    content = b"".join((folder / part).read_bytes() for part in ("head.html", name))
 
     async def answer(_request: Request) -> Response:
         return Response(content, media_type="text/html")

@@ -55,7 +55,7 @@ function draw() {
     $(`${side}-typed`).replaceChildren(...cards);
   }
   const before = draft.before.map((coup) => make("li", "", word("accept.before", { coup: coupWords(coup) })));
-  const none = draft.none ? [make("li", "", word(task.end ? "accept.no_more" : "accept.none_here"))] : [];
+  const none = draft.none ? [make("li", "", word(task.end ? "accept.no_more" : "accept.nothing"))] : [];
   $("tags").replaceChildren(...before, ...none, ...[...draft.incidents].map((code) => make("li", "", incidentName(code))));
   $("list").hidden = !listed;
   $("keys").hidden = $("whole").hidden = listed;
@@ -112,14 +112,14 @@ async function send() {
 
 async function clip() {
   const coup = task.coup;
-  setText("reply", word("desk.loading"));
+  setText("reply", word("setup.loading"));
   const answer = await fetch(`${path(coup)}/clip`);
   const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
   if (coup !== task.coup) return;
   setText("reply", frames.length ? "" : word("accept.no_clip"));
   if (!frames.length) return;
   $("table").hidden = true;
-  $("clip").replaceChildren(player(frames, word("accept.clip")));
+  $("clip").replaceChildren(player(frames, word("accept.film")));
   $("clip").querySelector("button").click();
 }
 

@@ -1,7 +1,7 @@
 // The results board: shows the state of the table, and warns when it cannot be trusted.
 
 import { cardFace } from "/cards.js";
-import { dress, limits, outcome, setting } from "/house.js";
+import { dress, limits, outcome, setting, tableNames } from "/house.js";
 import { $, Live, make, renderOnce, setText, titleOf, warn } from "/live.js";
 import { askedMark, beadPlate, bigRoad, columnsIn, derivedRoad } from "/roads.js";
 import { tones } from "/sound.js";
@@ -164,7 +164,7 @@ function renderCounts(table) {
   const rows = [
     ["punto", side("punto"), counts.punto], ["banco", side("banco"), counts.banco], ["egalite", side("egalite"), counts.egalite],
     ["", word("count.pair", { side: side("punto") }), counts.punto_pair], ["", word("count.pair", { side: side("banco") }), counts.banco_pair],
-    ["", word("count.naturals"), counts.natural], ["", word("count.coups"), counts.coups],
+    ["", word("count.naturals"), counts.natural], ["", word("col.coups"), counts.coups],
   ];
   renderOnce($("counts"), JSON.stringify(rows), () => rows.map(([style, label, count]) => {
     const item = make("div", style);
@@ -230,16 +230,6 @@ function score(result) {
   return `${outcome(result)} ${result.punto?.points ?? "–"}–${result.banco?.points ?? "–"}`;
 }
 
-async function begin() {
-  await useBoardsLanguage();
-  while (!name) {
-    try {
-      name = (await (await fetch("/tables")).json())[0].table;
-    } catch {
-      await new Promise((again) => setTimeout(again, 1000));
-    }
-  }
-  new Live(`/events/${encodeURIComponent(name)}`, render);
-}
-
-begin();
+await useBoardsLanguage();
+name ||= (await tableNames())[0];
+new Live(`/events/${encodeURIComponent(name)}`, render);

@@ -1,6 +1,7 @@
 // The dealer strip: the card that is due next, the open alert in one sentence, and four buttons.
 
 import { cardFace } from "/cards.js";
+import { outcome } from "/house.js";
 import { $, button, make, renderOnce, setText, titleOf, warn } from "/live.js";
 import { follow, order, whoAmI } from "/session.js";
 import { RANKS, SLOTS, SUITS, alertWords, cardText, rankText, slotName, languageInUse, word } from "/words.js";
@@ -36,9 +37,7 @@ function shownCoup({ live: running, result }) {
 
 function due({ live: running, result }) {
   if (!running) return "–";
-  if (result?.coup === running.coup && result.winner) {
-    return result.winner === "egalite" ? word("ties", { points: result.egalite_points }) : word("wins", { side: word(`side.${result.winner}`) });
-  }
+  if (result?.coup === running.coup && result.winner) return outcome(result);
   if (running.complete) return word("dealer.none");
   const expected = running.expected ?? [];
   if (expected.every((slot) => slot.endsWith("_3")) && expected.length) {
@@ -98,18 +97,14 @@ function mark() {
   setText("send", whole ? word("dealer.send", { place: slotName(keyed.slot), card: cardText(keyed.rank + keyed.suit) }) : "–");
 }
 
-async function begin() {
-  const me = await whoAmI();
-  $("confirm").addEventListener("click", () => give("confirm", { coup }, word("dealer.confirm")));
-  $("call").addEventListener("click", () => give("call_inspector", {}, word("dealer.call")));
-  $("key").addEventListener("click", () => openPad());
-  $("cancel").addEventListener("click", () => $("pad").close());
-  $("send").addEventListener("click", () => {
-    $("pad").close();
-    give("correct_card", { coup, slot: keyed.slot, card: keyed.rank + keyed.suit }, word("dealer.key"));
-  });
-  live = follow(me, render);
-  live.name = name;
-}
-
-begin();
+const me = await whoAmI();
+$("confirm").addEventListener("click", () => give("confirm", { coup }, word("dealer.confirm")));
+$("call").addEventListener("click", () => give("call_inspector", {}, word("dealer.call")));
+$("key").addEventListener("click", () => openPad());
+$("cancel").addEventListener("click", () => $("pad").close());
+$("send").addEventListener("click", () => {
+  $("pad").close();
+  give("correct_card", { coup, slot: keyed.slot, card: keyed.rank + keyed.suit }, word("dealer.key"));
+});
+live = follow(me, render);
+live.name = name;

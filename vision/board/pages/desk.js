@@ -6,7 +6,7 @@ import { alertPictures, coupStored, pictures } from "/desk_evidence.js";
 import { keepTyped, report } from "/desk_forms.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { watchKeys } from "/desk_keys.js";
-import { $, SEVERITIES, age, button, byGravity, clockTime, make, renderOnce, setText, titleOf, warn } from "/live.js";
+import { $, SEVERITIES, age, button, byGravity, clockTime, make, put, renderOnce, setText, titleOf, warn } from "/live.js";
 import { follow, whoAmI } from "/session.js";
 import { watchSound } from "/sound.js";
 import { alertWords, slotName, word, wordOf } from "/words.js";
@@ -73,7 +73,7 @@ function coupState(table) {
   const { live: running, result } = table;
   if (result && (!running || running.coup === result.coup)) return result.winner ? word(`side.${result.winner}`) : wordOf("result", result.state);
   if (!running || running.punto.cards.length + running.banco.cards.length === 0) return word("desk.between");
-  return word(running.complete ? "desk.all_dealt" : "desk.next", { slots: running.expected.map(slotName).join(" / ") });
+  return word(running.complete ? "complete" : "desk.next", { slots: running.expected.map(slotName).join(" / ") });
 }
 
 function healthWords(health) {
@@ -104,10 +104,7 @@ function fill(list, alerts, none) {
   const key = JSON.stringify(alerts.map(({ table, alert }) => [table, alert, chosen.alert === alert.id && chosen.table === table]));
   renderOnce(list, key, () => alerts.length ? alerts.map(({ table, alert }) => alertItem(table, alert)) : [make("li", "empty", none)]);
   // The clocks run on their own; nothing else is drawn again for them.
-  for (const node of list.querySelectorAll(".age")) {
-    const text = age(node.dataset.since);
-    if (node.textContent !== text) node.textContent = text;
-  }
+  for (const node of list.querySelectorAll(".age")) put(node, age(node.dataset.since));
 }
 
 function alertItem(name, alert) {
@@ -233,13 +230,9 @@ function route() {
   if (name === "search") openSearch($("search"), live);
 }
 
-async function begin() {
-  me = await whoAmI();
-  sound = watchSound($("sound"));
-  live = follow(me, render);
-  addEventListener("hashchange", route);
-  watchKeys(step);
-  route();
-}
-
-begin();
+me = await whoAmI();
+sound = watchSound($("sound"));
+live = follow(me, render);
+addEventListener("hashchange", route);
+watchKeys(step);
+route();

@@ -25,7 +25,7 @@ export function outcomeOf(cards) {
   if (ours === null || theirs === null || punto.length < 2 || banco.length < 2) return { words: word("history.no_result"), road: "" };
   const side = ours === theirs ? "egalite" : ours > theirs ? "punto" : "banco";
   const pairs = [isPair(punto) ? "punto" : "", isPair(banco) ? "banco" : ""];
-  const marks = pairs.filter(Boolean).map((one) => word("correct.pair", { side: word(`side.${one}`) }));
+  const marks = pairs.filter(Boolean).map((one) => word("pair", { side: word(`side.${one}`) }));
   const score = `${word(`side.${side}`)} ${ours}:${theirs}`;
   const natural = Math.max(ours, theirs) >= 8 && punto.length + banco.length === 4;
   return { words: [score, ...marks].join(", "), road: [side, ...pairs, natural, side === "egalite" ? ours : ""].join() };
@@ -36,7 +36,7 @@ export function correctPanel({ table, where, coup, number, first }) {
   const cards = cardsOf(coup);
   const lying = SLOTS.filter((slot) => slot in cards);
   const next = ["PUNTO", "BANCO"].map((side) => `${side}_${handOf(cards, side).length + 1}`).filter((slot) => SLOTS.includes(slot));
-  const [slotBox, slot, slotInput] = select(word("col.slot"), [...lying, ...next].map((one) => [one, one in cards ? `${slotName(one)}: ${named(cards[one])}` : word("correct.empty", { slot: slotName(one) })]));
+  const [slotBox, slot, slotInput] = select(word("col.slot"), [...lying, ...next].map((one) => [one, `${slotName(one)}: ${one in cards ? named(cards[one]) : word("desk.no_card")}`]));
   const [rankBox, rank, rankInput] = select(word("desk.rank"), [["", "–"], ...RANKS.map((one) => [one, rankText(one)])]);
   const [suitBox, suit, suitInput] = select(word("desk.suit"), [["", "–"], ...Object.entries(SUITS).map(([one, sign]) => [one, `${sign} ${word(`suit.${one}`)}`])]);
   const [reasonBox, reason, reasonInput] = words(word("col.reason"));

@@ -72,7 +72,7 @@ export function tableFacts(name, table, coup) {
   return [
     make("p", "title", titleOf(table, name)),
     facts([
-      [word("desk.status"), `${wordOf("status", status?.state ?? "unknown")}${status?.why ? `: ${status.why}` : ""}`], [word("desk.rules"), status?.profile ? recorded(status.profile.split(" ")[0]) : null],
+      [word("col.state"), `${wordOf("status", status?.state ?? "unknown")}${status?.why ? `: ${status.why}` : ""}`], [word("desk.rules"), status?.profile ? recorded(status.profile.split(" ")[0]) : null],
       [word("shoe"), shoe?.shoe], [word("desk.cards_out"), shoe?.cards_out], [word("desk.burned"), shoe?.burned], [word("coup"), coup],
       [word("side.punto"), live ? faces(live.punto.cards) : null], [word("side.banco"), live ? faces(live.banco.cards) : null],
     ]),

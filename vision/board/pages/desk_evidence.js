@@ -99,7 +99,7 @@ function still(address, words) {
 }
 
 function clip(address) {
-  const box = make("div", "", word("desk.loading"));
+  const box = make("div", "", word("setup.loading"));
   fetch(address).then(async (answer) => {
     const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
     if (!frames.length) return box.replaceChildren(make("p", "empty", word("desk.no_clip")));

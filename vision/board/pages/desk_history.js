@@ -72,7 +72,7 @@ function summaryOf(coup) {
   const last = coup.results[coup.results.length - 1];
   const words = last ? `${winnerOf(last)} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : word("history.no_result");
   const more = [last?.revision ? word("history.revision", { n: last.revision }) : "", coup.alerts.length ? word("history.alerts", { n: coup.alerts.length }) : ""].filter(Boolean);
-  return word("history.coup", { n: coup.coup, result: `${words}${more.length ? ` (${more.join(", ")})` : ""}` });
+  return word("previous", { coup: coup.coup, result: `${words}${more.length ? ` (${more.join(", ")})` : ""}` });
 }
 
 function coupBox(place, coup, open) {
@@ -162,9 +162,9 @@ function foundWords(alert) {
 export function openSearch(box, live) {
   if (box.children.length) return box.querySelector("form").requestSubmit();
   const form = make("form", "act");
-  const tables = [["", word("search.all_tables")], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
-  form.append(field(word("search.what"), "kind", { choices: [["alert", word("col.alerts")], ["card", word("search.cards")], ["", word("search.both")]] }), field(word("reports.table"), "table", { choices: tables }), field(word("col.fault"), "code", { choices: [["", word("search.all_faults")], ...faultNames()] }),
-    field(word("col.card"), "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field(word("search.since"), "since", { type: "datetime-local" }),
+  const tables = [["", word("reports.all")], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
+  form.append(field(word("col.what"), "kind", { choices: [["alert", word("col.alerts")], ["card", word("search.cards")], ["", word("search.both")]] }), field(word("reports.table"), "table", { choices: tables }), field(word("col.fault"), "code", { choices: [["", word("search.all_faults")], ...faultNames()] }),
+    field(word("col.card"), "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field(word("reports.since"), "since", { type: "datetime-local" }),
     field(word("search.until"), "until", { type: "datetime-local" }), make("button", "first", word("search.go")));
   const found = make("div");
   found.setAttribute("aria-live", "polite");
@@ -173,7 +173,7 @@ export function openSearch(box, live) {
     const wanted = new URLSearchParams(new FormData(form));
     for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
-    found.replaceChildren(make("p", "empty", rows.length ? word("search.found", { n: rows.length }) : word("search.nothing")),
+    found.replaceChildren(make("p", "empty", word("search.found", { n: rows.length })),
       listTable(["time", "col.table", "shoe", "coup", "col.what", "col.state", "col.by", "col.remedy", "col.category"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table).replaceAll(" ", "\u00a0"), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
         one.kind === "alert" ? foundWords(one) : `${slotName(one.slot)}: ${one.card ? cardText(one.card) : word("card.unread")}`, one.kind === "alert" ? wordOf("state", one.state) : "", one.by, one.remedy ? remedyWords(one.remedy) : "", one.category ? wordOf("category", one.category) : "",

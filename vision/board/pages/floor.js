@@ -1,6 +1,6 @@
 // The floor: every table as it stands, worst first; usable with a hundred.
 
-import { $, SEVERITIES, age, clockTime, make, renderOnce, setText, titleOf, warn } from "/live.js";
+import { $, SEVERITIES, age, clockTime, make, put, renderOnce, setText, titleOf, warn } from "/live.js";
 import { follow, whoAmI } from "/session.js";
 import { alertWords, faultName, languageInUse, word, wordOf } from "/words.js";
 
@@ -19,7 +19,7 @@ function stateOf(name, table) {
   const held = table.result?.state === "held";
   const grades = [open[0]?.severity ?? "good", trouble ? "away" : "good", held ? "held" : "good"];
   const grade = grades.reduce((a, b) => (GRADES.indexOf(a) <= GRADES.indexOf(b) ? a : b));
-  return { name, title: titleOf(table, name), grade, open, trouble, held, coup: coupOf(table) };
+  return { name, title: titleOf(table, name), grade, open, trouble, coup: coupOf(table) };
 }
 
 function coupOf(table) {
@@ -32,8 +32,7 @@ function coupOf(table) {
 function wordsOf(state) {
   const alert = state.open[0];
   if (alert) return alertWords(alert);
-  if (state.trouble) return word(...state.trouble);
-  return state.held ? word("floor.held_last") : "";
+  return state.trouble ? word(...state.trouble) : "";
 }
 
 function tileOf(name) {
@@ -47,10 +46,6 @@ function tileOf(name) {
     tiles.set(name, { item, parts });
   }
   return tiles.get(name);
-}
-
-function put(node, text) {
-  if (node.textContent !== text) node.textContent = text;
 }
 
 function show(state) {
@@ -96,9 +91,5 @@ function renderCounts(states) {
   renderOnce($("counts"), `${languageInUse()} ${words.join()}`, () => words.map(([grade, n]) => make("li", grade, `${gradeWord(grade)} ${n}`)));
 }
 
-async function begin() {
-  live = follow(await whoAmI(), render);
-  for (const id of ["find", "only"]) $(id).addEventListener("input", () => live.plan());
-}
-
-begin();
+live = follow(await whoAmI(), render);
+for (const id of ["find", "only"]) $(id).addEventListener("input", () => live.plan());

@@ -16,6 +16,17 @@ export function dress(table) {
   $("logo").replaceChildren(...logo);
 }
 
+// The names of all tables, as soon as the board answers.
+export async function tableNames() {
+  for (;;) {
+    try {
+      return (await (await fetch("/tables")).json()).map(({ table }) => table);
+    } catch {
+      await new Promise((again) => setTimeout(again, 1000));
+    }
+  }
+}
+
 export function outcome(result) {
   if (result.state === "void" || !result.winner) return word(result.state === "void" ? "void" : "held");
   if (result.winner === "egalite") return word("ties", { points: result.egalite_points });

@@ -82,20 +82,8 @@ export class Live {
   receive(kind, data) {
     if (kind === "refused") return this.refused();
     if (kind === "tick") this.tick = data;
-    if (kind === "reset") this.reset(data);
-    else if (kind === "update") this.take(data);
-    this.note();
-  }
-
-  reset(house) {
-    this.tables = new Map(Object.entries(house).map(([name, facts]) => [name, new Table(facts)]));
-  }
-
-  take({ table, topic, payload }) {
-    this.tables.get(table)?.take(topic, payload);
-  }
-
-  note() {
+    else if (kind === "reset") this.tables = new Map(Object.entries(data).map(([name, facts]) => [name, new Table(facts)]));
+    else this.tables.get(data.table)?.take(data.topic, data.payload);
     this.receivedAt = performance.now();
     this.plan();
   }
@@ -162,10 +150,11 @@ export function labelled(text, input, className = "") {
 export const options = (pairs, chosen) => pairs.map(([value, text]) => new Option(text, value, value === chosen, value === chosen));
 
 // Change the page only where it differs, so that a quiet table costs nothing.
-export function setText(id, text) {
-  const node = $(id);
+export function put(node, text) {
   if (node.textContent !== String(text)) node.textContent = text;
 }
+
+export const setText = (id, text) => put($(id), text);
 
 const shown = new WeakMap();
 

@@ -1,6 +1,6 @@
 // All tables of a house for its guests: limits, roads, last result; each leads to its board.
 
-import { dress, limits, outcome } from "/house.js";
+import { dress, limits, outcome, tableNames } from "/house.js";
 import { $, Live, make, renderOnce, titleOf } from "/live.js";
 import { bigRoad, columnsIn } from "/roads.js";
 import { useBoardsLanguage, languageInUse, word } from "/words.js";
@@ -53,17 +53,5 @@ function limitsOf({ house, status }) {
   return offer && (!status?.profile || status.profile === house.profile) ? limits(offer, house.currency) : "";
 }
 
-async function begin() {
-  await useBoardsLanguage();
-  for (;;) {
-    try {
-      const names = (await (await fetch("/tables")).json()).map(({ table }) => table);
-      new Live(`/events/${names.map(encodeURIComponent).join(",")}`, render);
-      return;
-    } catch {
-      await new Promise((again) => setTimeout(again, 1000));
-    }
-  }
-}
-
-begin();
+await useBoardsLanguage();
+new Live(`/events/${(await tableNames()).map(encodeURIComponent).join(",")}`, render);

@@ -18,7 +18,7 @@ function build() {
   why.setAttribute("role", "alert");
   const [nameBox, name] = field(word("login.name"), { required: true, maxLength: 64, autocomplete: "off" });
   const [passwordBox, password] = field(word("login.password"), { required: true, maxLength: 200, type: "password", autocomplete: "off" });
-  const [codeBox, code] = field(word("second.code"), { maxLength: 40, autocomplete: "off" });
+  const [codeBox, code] = field(word("login.code"), { maxLength: 40, autocomplete: "off" });
   const row = make("div", "row");
   row.append(make("button", "first", word("second.vouch")), button("", word("dealer.cancel"), () => dialog.close()));
   const what = make("p", "what");

@@ -74,7 +74,7 @@ function showPicture(blob, why) {
   shown = URL.createObjectURL(blob);
   $("picture").src = shown;
   if (old) URL.revokeObjectURL(old);
-  report("seen", word(`view.${kind}`));
+  report("seen", $(kind).textContent);
 }
 
 function choose(wanted) {

@@ -78,7 +78,7 @@ def opened(
             server = boards.desk
             assert server is not None
             # The desk is connected before it has subscribed: what came in between would be lost.
-            wait_for(lambda: boards.feed.connected and server._feed.state("7"))
+            wait_for(lambda: boards.feed.connected and [*server._feed._states["7"]])
             yield Hall(folder, broker, config, boards, reader)
         reader.hang_up()
 

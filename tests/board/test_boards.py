@@ -59,7 +59,7 @@ def voice(broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Iterator[Vo
 
 def state_of(feed: Feed) -> dict[str, Any]:
     """Return what a new browser would be told, by place."""
-    return {reported.key: reported.payload for reported in feed.state(feed.tables[0])}
+    return {reported.key: reported.payload for reported in feed._states[feed.tables[0]]}
 
 
 def _shows(feed: Feed, places: set[str]) -> bool:

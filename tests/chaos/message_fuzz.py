@@ -158,13 +158,13 @@ class Boards:
             heard = SimpleNamespace(topic=PREFIX + topic, payload=payload, retain=False)
             with suppress(FormError):  # what is refused by its form is counted, as `receive` does
                 self.feed._on_message(heard)  # type: ignore[arg-type]
-        for update in self.feed.state(TABLE):
+        for update in self.feed._states[TABLE]:
             update.text.encode()
         if number % 20 == 0:
             for shoe in self.history.shoes(TABLE):
                 json.dumps(self.history.shoe(TABLE, shoe["shoe"])).encode()
             self.history.search({})
-        shown = {update.key: update.payload for update in self.feed.state(TABLE)}
+        shown = {update.key: update.payload for update in self.feed._states[TABLE]}
         result = shown.get(f"coup/result#{number + 1}")
         return result is not None and result["shoe"] == TRUE_SHOE
 

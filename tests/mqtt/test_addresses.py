@@ -140,7 +140,7 @@ def test_board_hears_a_table_that_is_at_another_node_than_one_of_its_two(
         client.publish(f"{PREFIX}coup/live", json.dumps(content), 1).wait_for_publish(5)
         client.disconnect()
         client.loop_stop()
-    wait_for(lambda: [u.payload["seq"] for u in feed.state("7") if u.payload] == [4])
+    wait_for(lambda: [u.payload["seq"] for u in feed._states["7"] if u.payload] == [4])
     feed.stop()
     assert feed.dropped == 0
 

@@ -62,7 +62,7 @@ def test_display_receives_at_once_what_a_broker_keeps_waiting(tmp_path: Path) ->
         wire.frozen.set()
         say(store, 3)
         publisher.wake()
-        wait_for(lambda: [u.payload["seq"] for u in feed.state("7") if u.payload] == [3], SOON_S)
+        wait_for(lambda: [u.payload["seq"] for u in feed._states["7"] if u.payload] == [3], SOON_S)
         assert store.depth() == 2, "the messages themselves still wait"
         wait_for(lambda: heard)
         assert set(heard) == {f"{PREFIX}copy/coup/live"}

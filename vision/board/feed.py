@@ -114,11 +114,6 @@ class Feed:
         """Return the seconds since the last message of the table's reader."""
         return time.monotonic() - self._received_s[table]
 
-    def state(self, table: str) -> tuple[Update, ...]:
-        """Return the state of a table."""
-        with self._mutex:
-            return tuple(self._states[table])
-
     def subscribe(self, listener: Listener, tables: Sequence[str]) -> tuple[Update, ...]:
         """Return the state of the tables, and call `listener` with every change from then on.
 

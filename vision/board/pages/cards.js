@@ -1,6 +1,6 @@
 // Card faces drawn for a distance: one large index and one large suit.
 
-import { word, wordOf } from "/words.js";
+import { rankText, word, wordOf } from "/words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SUITS = {
@@ -28,9 +28,9 @@ export function cardFace(text) {
   const suit = typeof text === "string" ? SUITS[text.slice(-1)] : undefined;
   if (!suit) return cardBack();
   const rank = text.slice(0, -1);
-  const svg = drawing(63, 88, word("card.of", { rank: wordOf("rank", rank), suit: word(`suit.${text.slice(-1)}`) }));
+  const svg = drawing(63, 88, word("card.of", { rank: wordOf("rank", rank, rankText(rank)), suit: word(`suit.${text.slice(-1)}`) }));
   svg.append(shape("rect", { width: 63, height: 88, rx: 5, fill: "#fffefa" }));
-  const figure = rank === "T" ? "10" : rank;
+  const figure = rankText(rank);
   const index = shape("text", {
     x: 31.5, y: 41, fill: suit[0], "font-size": 46, "font-weight": 700, "text-anchor": "middle",
   }, figure);

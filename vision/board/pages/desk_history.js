@@ -137,7 +137,7 @@ function coupParts(table, coup) {
       parts.push(make("h3", "", word("history.pictures")), box);
     }
   }
-  parts.push(make("h3", "", word("history.cards")), listTable(["col.order", "col.slot", "col.card", "col.confidence", "col.second", "col.message", "col.picture", "col.sha256"], coup.cards.map((card) => {
+  parts.push(make("h3", "", word("history.cards")), listTable(["col.order", "col.slot", "col.card", "col.confidence", "col.second", "col.message", "col.picture", "SHA-256"], coup.cards.map((card) => {
     const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();
     return [
       card.order, slotName(card.slot), card.card ? faces([card.card]) : word("card.unread"), card.confidence, cardText(card.second), `${card.seq}, ${clockTime(card.at)}`,

@@ -122,7 +122,7 @@ export function alertWords(alert) {
 
 export function slotName(slot) {
   const [side, n] = String(slot ?? "").split("_");
-  return n && has(`side.${side.toLowerCase()}`) ? word("dealer.place", { side: word(`side.${side.toLowerCase()}`), n }) : slot || "–";
+  return n && has(`side.${side.toLowerCase()}`) ? `${word(`side.${side.toLowerCase()}`)} ${n}` : slot || "–";
 }
 
 export const SLOTS = ["PUNTO_1", "BANCO_1", "PUNTO_2", "BANCO_2", "PUNTO_3", "BANCO_3"];

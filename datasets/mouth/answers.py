@@ -72,13 +72,11 @@ class Mouth:
     """A mouth between draws: `depth` of a card along the exit, mm; what the next card shows.
 
     In the picture of the mouth at rest the next card `waits` so many mm out of the lip.
-    `is_coming`: it is on its way there.
     """
 
     depth: float
     rest_kind: int
     waits: float = 0.0
-    is_coming: bool = False
 
 
 def answer(cards: Sequence[Placed], mouth: Mouth, *, hand: bool) -> Answer:
@@ -98,7 +96,7 @@ def answer(cards: Sequence[Placed], mouth: Mouth, *, hand: bool) -> Answer:
     if card is not None and is_out:
         kind, two = _shows(card, second)
         return Answer(2, card.shift(mouth.depth), kind, int(hand), two)
-    unsure = mouth.is_coming or (card is not None and card.in_patch > IN_PATCH[0])
+    unsure = card is not None and card.in_patch > IN_PATCH[0]
     # A hand hides more or less of the next card: nobody could say what that shows.
     return Answer(-1 if unsure else 0, np.nan, -1 if hand else mouth.rest_kind, int(hand), 0)
 
@@ -107,7 +105,9 @@ def _of_leaving(card: Placed, second: Placed | None, mouth: Mouth, *, hand: bool
     come = card.front - mouth.waits
     phase = 1
     if come < SEEN_MM[1]:
-        phase = 0 if abs(come) < SEEN_MM[0] else -1
+        # The next card on its way to where it waits is none that leaves: told as partly out, it
+        # hid for 0.3 s that the one before it had left.
+        phase = 0 if come < SEEN_MM[0] else -1
     elif card.rear > CLEAR_MM[0]:
         phase = -1
     kind, two = _shows(card, second)

@@ -117,15 +117,19 @@ def _of_film(rng: Rng, show: Show) -> Iterator[Sample]:
     quality = int(rng.choice([40, 60, 80, 100]))
     past: deque[tuple[float, Image]] = deque(maxlen=16)
     quiet: Image | None = None
-    waits = 0.0
+    waits = last = 0.0
     for number, act in enumerate(show.acts):
         for at in _times(act, look.fps):
             cards = on_table(show.acts, number)
             frame = patch(shot.frame(cards, act, at))
             now = jpeg(frame, quality) if quality < 100 else frame
             calm = answer_at(cards, act, at, look.style.layout)
-            if quiet is None or (calm.phase == 0 and not calm.hand and rng.random() < 0.2):
-                quiet, waits = now, _front(cards, at, look.style.layout)
+            front = _front(cards, at, look.style.layout)
+            # A next card that comes forth is no rest: nothing is learnt while anything moves.
+            rests = calm.phase == 0 and not calm.hand and front in (0.0, last)
+            last = front
+            if quiet is None or (rests and rng.random() < 0.2):
+                quiet, waits = now, front
             found = answer_at(cards, act, at, look.style.layout, waits)
             before = next((p for t, p in reversed(past) if AGE_S <= at - t < 0.2), None)
             past.append((at, now))

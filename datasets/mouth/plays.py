@@ -26,7 +26,7 @@ PULLED, SWEPT = 0.5, 0.35
 AWAY_MM, BEYOND_MM, ARM_MM = 300.0, 80.0, 45.0
 # Shares: draws of two cards at once; of these, the second laid flush on the first or lying under
 # it; staying when the first is taken away. Of single cards, held before the mouth for the next.
-TWO, FLUSH, UNDER, STAYS, HELD = 0.4, 0.3, 0.6, 0.45, 0.12
+TWO, FLUSH, UNDER, STAYS, HELD = 0.4, 0.3, 0.6, 0.45, 0.3
 # How fast a card is swept out and carried off on average, mm/s, and in how many seconds it is
 # pulled out: of quick dealers a slow camera has one picture in which it is out. All are drawn
 # evenly on a scale of logarithms.
@@ -104,10 +104,9 @@ class Play:
         moving = [(c, p) for c in self.cards if (p := c.at(time)) is not None]
         cards = [self._placed(card, lying) for card, lying in moving]
         hand = any(np.hypot(h.x, h.y) < 110 for h in moment.hands)
-        coming = -self.shoe.waits < moment.rest_x < 0
         shows = self.shoe.shows_rest and not any(map(_covers_mouth, moment.hands))
         kind = int(moment.rest) if shows else HIDDEN
-        mouth = Mouth(self.depth, kind, self.shoe.waits, coming)
+        mouth = Mouth(self.depth, kind, self.shoe.waits)
         reported = answer(cards, mouth, hand=hand)
         if reported.phase > 0 and any(map(_covers_mouth, moment.hands)):
             # What lies under an arm is not to be seen: nobody could say.

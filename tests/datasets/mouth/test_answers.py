@@ -12,9 +12,9 @@ DEPTH = 63.0
 BACK, FACE = 0, 1
 
 
-def said(*cards: Placed, waits: float = 0.0, coming: bool = False) -> Answer:
+def said(*cards: Placed, waits: float = 0.0) -> Answer:
     """Return what is to be said of cards at a mouth whose next card shows its back."""
-    return answer(cards, Mouth(DEPTH, BACK, waits, coming), hand=False)
+    return answer(cards, Mouth(DEPTH, BACK, waits), hand=False)
 
 
 def out(front: float, *, seen: float = 1.0, **also: bool | int) -> Placed:
@@ -43,8 +43,12 @@ def test_answer_card_that_waits_out_of_the_lip_is_at_rest() -> None:
     """What always lies there has not left; once it moves, it is partly out."""
     assert said(out(25.0), waits=25.0).phase == 0
     assert said(out(40.0), waits=25.0).phase == 1
-    assert said(out(15.0), waits=25.0).phase == -1
-    assert said(waits=25.0, coming=True).phase == -1
+    assert said(out(29.0), waits=25.0).phase == -1
+
+
+def test_answer_next_card_that_comes_forth_is_none_that_leaves() -> None:
+    """Whoever tells it as partly out knows late that the card before it has left."""
+    assert said(out(15.0), waits=25.0).phase == 0
 
 
 def test_answer_card_carried_past_is_out_while_it_is_in_sight() -> None:

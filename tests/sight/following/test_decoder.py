@@ -8,7 +8,18 @@ import pytest
 from tests.sight.following.play import FRAME_MS, Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
-from vision.sight.following.cards import BACK, CARDS, FACE, GONE, GONE_ASIDE, HAND, SHOE, SLOTS
+from vision.sight.following.cards import (
+    ASIDE,
+    BACK,
+    CARDS,
+    FACE,
+    GONE,
+    GONE_ASIDE,
+    HAND,
+    HELD,
+    SHOE,
+    SLOTS,
+)
 from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.evidence import AtMouth, Lip
 from vision.sight.following.hypotheses import (
@@ -18,6 +29,7 @@ from vision.sight.following.hypotheses import (
     Decoder,
     Hypothesis,
     State,
+    TableObservation,
     is_lawful,
 )
 from vision.sight.following.procedure import (
@@ -234,6 +246,24 @@ def test_card_that_no_hand_holds_while_the_one_before_is_laid_left_with_it() -> 
     play.wait(0.3)
     play.lay(*NATURAL[2])
     assert play.accounts.open[-1].odds[TWO_OUT] > ALLEGED
+
+
+@pytest.mark.parametrize(("ratio", "odds"), [(10.0, 1.0), (0.5, 2.0)])
+def test_card_that_a_player_lifted_may_lie_in_sight_or_be_covered(
+    ratio: float, odds: float
+) -> None:
+    """What lies beside the slots is no more a sign of another card; nor is it looked for."""
+    procedure = Procedure(Rules(dealing=Dealing.FACE_DOWN))
+    lifted = procedure.state((CARDS[HELD[0, None], BACK, None],))
+    aside = procedure.state((CARDS[ASIDE, BACK, None],))
+    decoder = Decoder(procedure, burn=0.0)
+    decoder.hypotheses = {Hypothesis(1, None, state): 0.5 for state in (lifted, aside)}
+    shown = TableObservation.of(np.zeros((3, len(Slot))), [False] * len(Slot), {}, (ratio, 1.0))
+    decoder.step(1, np.zeros(len(Lip)), shown, mouth=AtMouth(0.0, 0.0), still_at=1)
+    p = decoder.hypotheses
+    found = sum(p[each] for each in p if each.state.cards == lifted.cards)
+    other = sum(p[each] for each in p if each.state.cards == aside.cards)
+    assert found / other == pytest.approx(odds, rel=0.1)
 
 
 def test_draw_behind_a_card_that_is_held_at_the_mouth_accuses_nobody() -> None:

@@ -58,7 +58,7 @@ class State:
         """Where cards are to be seen.
 
         What lies in a slot or is held over it is seen there once, however many cards that are. A
-        burned card may lie outside the slots.
+        burned card, and one that was lifted, may lie outside the slots.
         """
         if self._sights is None:
             shown: dict[int, bool] = {}
@@ -68,8 +68,10 @@ class State:
             for card in self.cards:
                 if card.place.lies is not None:
                     shown[card.place.lies] = card.side.is_face
-            aside = [card for card in self.cards if self.burning or card.place is ASIDE]
-            self._sights = Sights(tuple([(face, slot) for slot, face in shown.items()]), len(aside))
+            aside = sum([card.place is ASIDE for card in self.cards])
+            perhaps = sum([self.burning or _is_away(card) for card in self.cards])
+            slots = tuple([(face, slot) for slot, face in shown.items()])
+            self._sights = Sights(slots, aside, perhaps)
         return self._sights
 
     @property
@@ -81,10 +83,20 @@ class State:
 
 
 class Sights(NamedTuple):
-    """The slots in which cards are to be seen, each with whether a face; how many lie aside."""
+    """The slots in which cards are to be seen, each with whether a face; how many lie aside.
+
+    `perhaps` so many more lie there: a burned card may have gone to the discard already, and what
+    a player lifted lies before them or is covered by their hand.
+    """
 
     slots: tuple[tuple[bool, int], ...]
     aside: int
+    perhaps: int
+
+
+def _is_away(card: CoupCard) -> bool:
+    """Whether a card was lifted from its slot, and is held over none."""
+    return card.place.held and card.place.over is None
 
 
 class By(IntEnum):
@@ -370,9 +382,8 @@ class Decoder:
         for is_face, slot in sights.slots:
             p *= shown.ratios[is_face][slot]
         # Two or more look alike: what is seen says nothing of how many more there are.
-        for ratio in shown.aside[: sights.aside]:
-            # A burned card lies there, or has gone to the discard already.
-            p *= max(1.0, ratio) if state.burning else ratio
+        for number, ratio in enumerate(shown.aside[: sights.aside + sights.perhaps]):
+            p *= ratio if number < sights.aside else max(1.0, ratio)
         read = self._read.get(state)
         if read is None:
             read = self._read[state] = self._taken(state, shown)

@@ -58,11 +58,11 @@ from vision.config.table import BoardSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.wagers import Offer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.record.chain import BrokenChainError
 from vision.record.codec import rules_hash
 from vision.record.facts import Fact
 from vision.storage.anchors import anchors_of, load_public, read_anchors, term_check
 from vision.storage.evidence import folder_of
+from vision.storage.log_reader import unbroken
 from vision.wire.messages import PREFIX
 
 log = logging.getLogger(__name__)
@@ -267,10 +267,8 @@ class _DeskServer:
         log_path = Path(config.log.path)
         evidence = folder_of(log_path, config.evidence.folder)
         sources = Sources(log_path, evidence, _trust_of(config))
-        try:
+        with unbroken(log_path):
             write_archive(sources, out, Part(shoe, coup))
-        except BrokenChainError as error:
-            raise OutsideError(f"the log is broken at {error}; keep it as evidence") from error
 
     def _note_ended(self, session: Session, why: str) -> None:
         try:

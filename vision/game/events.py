@@ -130,8 +130,9 @@ class CoupSeen(Event):
     saw one. `cards` are all that left the shoe in it, in the order of leaving, those that are gone
     or went back included. `sure`: no other layout is likely; else the result waits and no fault
     that rests on the layout is alleged yet. `doubt`: words for people when sight stays unsure
-    (REVIEW): then nothing is alleged of the dealer. `odds`: how many times likelier a departure
-    from procedure is than all explanations without it.
+    (REVIEW): then nothing is alleged of the dealer but what holds however the coup lies. `odds`:
+    how many times likelier a departure from procedure is than all explanations without it; where
+    sight is not sure, a card that was not due.
     """
 
     coup: int

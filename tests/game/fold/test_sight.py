@@ -375,6 +375,34 @@ def test_fault_of_the_layout_waits_until_sight_is_sure() -> None:
     assert dealer.result.state is ResultState.FINAL
 
 
+NATURAL = "P1:4h B1:4c P2:5d B2:3c"
+
+
+@pytest.mark.parametrize("doubt", ["", "It may be P3 (90%) or B3 (6%)."])
+@pytest.mark.parametrize(
+    ("cards", "odds", "code"),
+    [
+        (f"{NATURAL} -:-", 60.0, "OVER_NATURAL"),
+        (f"{NATURAL} P3:-", 60.0, "OVER_NATURAL"),
+        (f"{NATURAL} -:-", None, None),
+        (f"{STANDS} -:-", 60.0, None),
+        (f"{STANDS} P3:2s B3:2h -:-", 60.0, "OVER_4TH"),
+    ],
+)
+def test_fault_that_holds_with_either_hand_is_alleged_though_it_is_open_where_the_card_lies(
+    cards: str, odds: float | None, code: str | None, doubt: str
+) -> None:
+    """Which hand has it changes nothing of a natural; where the fault's name would, it waits."""
+    dealer = table()
+    dealer.see(cards, sure=False, odds=odds, doubt=doubt)
+    alleged = [] if code is None else [code]
+    assert dealer.open == [*alleged, *(["REVIEW"] if doubt else [])]
+    if code:
+        assert dealer.alerts[code].odds == odds
+        dealer.see(cards.split(" -", maxsplit=1)[0].removesuffix(" P3:-"))
+        assert code not in dealer.open
+
+
 def test_card_that_may_lie_somewhere_is_not_missing() -> None:
     """It is missing once sight is sure that it lies nowhere."""
     dealer = table()

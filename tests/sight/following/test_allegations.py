@@ -118,6 +118,25 @@ def test_coup_is_open_while_layout_or_departure_is(
 
 
 @pytest.mark.parametrize(
+    ("odds", "unseen", "blind", "over"),
+    [
+        ({OVER: LEAST}, 1.0, False, True),
+        ({OVER: LEAST - 1}, 0.0, False, False),
+        ({TWO_OUT: LEAST}, 0.0, False, False),
+        ({OVER: LEAST}, 1.1, False, False),
+        ({OVER: LEAST}, 0.0, True, False),
+    ],
+)
+def test_card_that_was_not_due_may_be_known_before_its_place(
+    odds: dict[str, float], unseen: float, *, blind: bool, over: bool
+) -> None:
+    """That one was drawn holds however it lies; what was not seen accuses nobody."""
+    found = account()
+    found.odds, found.unseen, found.blind, found.p = odds, unseen, blind, 0.9
+    assert found.has_over(LEAST) is over
+
+
+@pytest.mark.parametrize(
     ("other", "under_way"),
     [(CARDS[HAND, BACK, None], True), (CARDS[SLOTS[4], BACK, None], False), (None, False)],
 )

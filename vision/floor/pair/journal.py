@@ -154,6 +154,7 @@ def _merged(table: Table, event: CoupSeen, inherited: int) -> CoupSeen:
         event,
         cards=tuple(merged),
         sure=event.sure and not missing,
+        odds=None if missing or differ else event.odds,
         doubt=event.doubt or (DIFFER if differ else ""),
     )
 

@@ -164,6 +164,20 @@ def rests_on_layout(key: str) -> bool:
     return key.split(":", maxsplit=1)[0] in _OF_LAYOUT
 
 
+def is_with_either_hand(context: FaultContext, fault: Fault) -> bool:
+    """Whether a card beyond the first four makes that fault with whichever hand it lies."""
+    if not fault.key.startswith("extra"):
+        return False
+    card = next(card for card, _ in context.layout.extras if card.order == fault.order)
+    for slot in (Slot.PUNTO_3, Slot.BANCO_3):
+        cards = context.coup.cards_with(card._replace(slot=slot))
+        if (fault.order, fault.code) not in (
+            (extra.order, code) for extra, code in lay_out(cards, context.rules).extras
+        ):
+            return False
+    return True
+
+
 def of_sight(coup: Coup) -> tuple[Fault, ...]:
     """Return what only sight can know: the doubt about the coup, and what it alleges."""
     found = [_alleged(coup, allegation) for allegation in coup.alleged]

@@ -19,7 +19,12 @@ from vision.game.coup.alerts import (
     pass_deadlines,
     reconcile,
 )
-from vision.game.coup.fault_finding import FaultContext, find, rests_on_layout
+from vision.game.coup.fault_finding import (
+    FaultContext,
+    find,
+    is_with_either_hand,
+    rests_on_layout,
+)
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.results import (
     Publishing,
@@ -158,16 +163,21 @@ class Transition:
         table = self.table
         # While nothing is seen, no time limit of what is to be seen passes.
         now = self.at if table.blind_since is None else table.blind_since
-        faults = find(FaultContext(coup, layout, table.rules, now, table.shoe.surplus))
+        context = FaultContext(coup, layout, table.rules, now, table.shoe.surplus)
+        faults = find(context)
         if coup.entered is not None:
             faults += entered_faults(coup, layout)
         if not faults:
             return ()
-        if not is_sure(coup):
-            faults = tuple(fault for fault in faults if not rests_on_layout(fault.key))
-        if not is_doubted(coup):
+        sure, doubted = is_sure(coup), is_doubted(coup)
+        if sure and not doubted:
             return faults
-        return tuple(f for f in faults if f.kind.of_reader or f in coup.noticed)
+        certain = [f for f in faults if coup.odds is not None and is_with_either_hand(context, f)]
+        if not sure:
+            faults = tuple(f for f in faults if f in certain or not rests_on_layout(f.key))
+        if not doubted:
+            return faults
+        return tuple(f for f in faults if f.kind.of_reader or f in coup.noticed or f in certain)
 
     def with_alerts(self, coup: Coup) -> Coup:
         """Return the coup with its alerts as its faults now are, its result left as it is."""
@@ -178,8 +188,9 @@ class Transition:
         gone = "a card of the coup is in doubt" if is_doubted(coup) else "no longer so"
         # Until sight is sure how the coup lies, what was alleged of it is neither so nor not so.
         waits = not is_sure(coup) and not coup.doubt
-        left = [t for t in coup.alerts if not waits or not rests_on_layout(t.key)]
         own = tuple(fault for fault in faults if not fault.kind.of_shoe)
+        found = {fault.key for fault in own}
+        left = [t for t in coup.alerts if not waits or t.key in found or not rests_on_layout(t.key)]
         after = self._reconciled(tuple(left), own, coup.number, gone)
         untouched = [tracked for tracked in coup.alerts if tracked not in left]
         alerts = (*untouched, *after)

@@ -32,7 +32,7 @@ from vision.sight.following.cards import (
 )
 from vision.sight.following.hypotheses import LEAST_LAWFUL, Decoder, Layout, State
 from vision.sight.following.places import Values
-from vision.sight.following.procedure import FIRST_CARDS, RETURNED, TWO_OUT
+from vision.sight.following.procedure import FIRST_CARDS, OVER, RETURNED, TWO_OUT
 from vision.sight.reading.faces import Face
 
 # From these probabilities on a card is reported to be out, and how a coup lies: 50 to 1, the odds
@@ -95,6 +95,10 @@ class Account:
         """
         undecided = any(1 < odds < least for odds in self.odds.values())
         return not self.is_laid or undecided or self.unseen > 1
+
+    def has_over(self, least: float) -> bool:
+        """Whether a card was drawn that was not due, at these odds or more, however it lies."""
+        return not self.blind and self.unseen <= 1 and self.odds.get(OVER, 0.0) >= least
 
     @property
     def is_laid(self) -> bool:

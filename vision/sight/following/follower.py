@@ -365,7 +365,8 @@ class Follower:
         alleged = () if account.doubt else account.alleged.reported(account.first)
         worst, last = max(account.odds.values(), default=0.0), account.published
         odds = None
-        if worst >= self._odds and sure:
+        over = account.has_over(self._odds) and twice is None and not account.uncounted
+        if worst >= self._odds and (sure or over):
             odds = rounded(worst) if last is None or last.odds is None else last.odds
         number = account.coup + self._before
         seen = CoupSeen(at, number, cards, alleged, sure, account.doubt, odds)

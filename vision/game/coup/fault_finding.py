@@ -171,9 +171,8 @@ def is_with_either_hand(context: FaultContext, fault: Fault) -> bool:
     card = next(card for card, _ in context.layout.extras if card.order == fault.order)
     for slot in (Slot.PUNTO_3, Slot.BANCO_3):
         cards = context.coup.cards_with(card._replace(slot=slot))
-        if (fault.order, fault.code) not in (
-            (extra.order, code) for extra, code in lay_out(cards, context.rules).extras
-        ):
+        extras = lay_out(cards, context.rules).extras
+        if all(extra.order != fault.order or code != fault.code for extra, code in extras):
             return False
     return True
 

@@ -6,12 +6,14 @@ Lengths are in mm along the exit, counted from the lip: where the shoe ends and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-# What a mouth shows of which the shoe hides the next card, beside the kinds of cards.
-HIDDEN = 3
+# What a mouth shows of which the shoe hides the next card, beside the kinds of cards; and one of
+# which nobody could say what it shows, but no cut card: an arm that was never asked of looked like
+# one on two clean coups.
+HIDDEN, NO_CUT = 3, 4
 # A card is seen to be out when its front edge has come so far from where it rested, mm, and wholly
 # out when its rear edge is so far beyond the lip. In between nothing is asked of the network:
 # nobody could say. Chosen by judgement, two cells of a patch; narrower teaches it to guess.
@@ -36,6 +38,10 @@ class Answer:
     kind: int
     hand: int
     together: int
+
+    def without_cut(self) -> Answer:
+        """Return the answer where no cut card is in sight: what shows, if not known, is none."""
+        return replace(self, kind=NO_CUT) if self.kind == -1 else self
 
 
 @dataclass(frozen=True, slots=True)

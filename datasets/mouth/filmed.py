@@ -184,7 +184,10 @@ def answer_at(
     mouth = Mouth(CARD_MM[0], int(Kind.BACK), waits)
     reported = answer([card for card in found if card is not None], mouth, hand=hand)
     still = not under_way and not any(is_moving(card.legs, at - LAIN_S[0], at) for card in cards)
-    return replace(reported, phase=-1) if reported.phase == 2 and still else reported
+    if reported.phase == 2 and still:
+        reported = replace(reported, phase=-1)
+    cut = any(card.drawn.place == CUT for card in cards)
+    return reported if cut else reported.without_cut()
 
 
 def _in_shoe(card: Carried, at: float, layout: Layout) -> bool:

@@ -110,8 +110,9 @@ class Play:
         reported = answer(cards, mouth, hand=hand)
         if reported.phase > 0 and any(map(_covers_mouth, moment.hands)):
             # What lies under an arm is not to be seen: nobody could say.
-            return replace(reported, phase=-1, kind=-1, together=-1)
-        return reported
+            reported = replace(reported, phase=-1, kind=-1, together=-1)
+        shown = {moment.rest, *(lying.kind for _, lying in moving)}
+        return reported if Kind.CUT in shown else reported.without_cut()
 
     def departures(self) -> list[tuple[float, Kind, bool]]:
         """Return when cards were wholly out (s), what they showed, and whether two left as one."""

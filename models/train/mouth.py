@@ -14,7 +14,9 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor, nn
 
+from datasets.mouth.answers import NO_CUT
 from datasets.mouth.samples import mixed
+from datasets.mouth.shoes import Kind
 from models.networks.classifier import export_onnx
 from models.networks.mouth import MouthNet, example
 from models.train.loop import Loop, Recipe, parser
@@ -103,8 +105,7 @@ class Training(Loop):
         total = _entropy(found[:, :3], phase)
         known = ~shift.isnan() & (shift < 1.6)
         off = nn.functional.smooth_l1_loss(found[known, 3], shift[known], beta=0.05)
-        kinds = _entropy(found[:, 4:8], kind, torch.tensor(KINDS, device=found.device))
-        total = total + WEIGHTS["shift"] * off + WEIGHTS["kind"] * kinds
+        total = total + WEIGHTS["shift"] * off + WEIGHTS["kind"] * _off_kind(found[:, 4:8], kind)
         for column, name, answer in ((8, "hand", hand), (9, "together", together)):
             known = answer >= 0
             wrong = nn.functional.binary_cross_entropy_with_logits(
@@ -154,6 +155,16 @@ def _entropy(logits: Tensor, truth: Tensor, weights: Tensor | None = None) -> Te
     return nn.functional.cross_entropy(logits, truth.long(), weights, ignore_index=-1)
 
 
+def _off_kind(logits: Tensor, kind: Tensor) -> Tensor:
+    """Return the mean loss of kinds, and of pictures that show anything but the cut card."""
+    weights = torch.tensor(KINDS, device=logits.device)
+    loss = _entropy(logits, torch.where(kind == NO_CUT, -1.0, kind), weights)
+    told = logits[kind == NO_CUT]
+    others = told[:, [k for k in range(told.shape[1]) if k != Kind.CUT]]
+    off = torch.logsumexp(told, 1) - torch.logsumexp(others, 1)
+    return loss + off.sum() / max(len(off), 1)
+
+
 @torch.no_grad()
 def measure(net: nn.Module, bank: Bank) -> str:
     """Return in words how often phase and kind are right over a bank, how far off shifts are."""
@@ -169,7 +180,11 @@ def measure(net: nn.Module, bank: Bank) -> str:
     off = (found[known, 3] - shift[known]).abs().median()
     kinds = [f"{(found[kind == k, 4:8].argmax(1) == k).float().mean():.0%}" for k in range(4)]
     rights = "/".join(kinds)
-    return f"phases {' '.join(rows)}, shift off by {off:.3f} depths, kinds right {rights}"
+    no_cut = (found[kind == NO_CUT, 4:8].argmax(1) == int(Kind.CUT)).float().mean()
+    return (
+        f"phases {' '.join(rows)}, shift off by {off:.3f} depths, kinds right {rights}, "
+        f"cut card where none is {no_cut:.1%}"
+    )
 
 
 def export(checkpoint: Path, target: Path) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from datasets.mouth.answers import HIDDEN, Answer
+from datasets.mouth.answers import HIDDEN, NO_CUT, Answer
 from datasets.mouth.plays import Play
 from datasets.mouth.samples import samples
 from datasets.mouth.shoes import Kind, Shoe
@@ -53,7 +53,7 @@ def test_play_answers_are_within_their_ranges(plays: list[Play]) -> None:
     """Phases, kinds and flags are those that the network has outputs for."""
     for _, answer in itertools.chain.from_iterable(map(answers, plays)):
         assert answer.phase in {-1, 0, 1, 2}
-        assert answer.kind in {*map(int, Kind), HIDDEN, -1}
+        assert answer.kind in {*map(int, Kind), HIDDEN, NO_CUT, -1}
         assert answer.hand in {0, 1}
 
 

@@ -59,7 +59,7 @@ def coup(
     card: Card | None = ACE,
     size: float = 1.0,
 ) -> list[tuple[Event, ...]]:
-    """Deal a coup into those slots; return what is reported as each card lies.
+    """Deal a coup into those slots; return what is reported as each card lies, but `is_out_only`.
 
     `drawn`: the mouth shows each card; `card` is what all read as, `None`: declined; they
     look so many times as large as the table file says.
@@ -78,8 +78,21 @@ def coup(
         show(fit, at + 200, slots[: index + 1], size)
         show(fit, at + 700, slots[: index + 1], size)
         found += fit.take(at + 800, REST, [CoupSeen(at + 800, number, cards)])
-        reported.append(tuple(found))
+        reported.append(tuple(event for event in found if not is_out_only(event)))
     return reported
+
+
+def is_out_only(event: Event) -> bool:
+    """Whether no more is reported of a coup than that cards are out."""
+    if not isinstance(event, CoupSeen) or event.sure:
+        return False
+    return all(card == SeenCard(card.order, card.out_at, Life.OUT) for card in event.cards)
+
+
+def out_of(events: Sequence[Event]) -> list[tuple[int, list[int]]]:
+    """Return the coup and the orders of the cards that are reported to be out, and no more."""
+    coups = (event for event in events if isinstance(event, CoupSeen) and is_out_only(event))
+    return [(event.coup, [card.order for card in event.cards]) for event in coups]
 
 
 def show(fit: TableFit, at: int, slots: Sequence[Slot], size: float = 1.0) -> None:
@@ -110,6 +123,50 @@ def test_right_view_is_believed_from_the_third_card_on() -> None:
         Slot.PUNTO_2
     ]
     assert len(fourth) == 2
+
+
+def test_cards_of_the_first_coup_are_out_before_the_view_is_believed() -> None:
+    """That they left the shoe is known; where they lie comes in the place of it."""
+    fit = fit_of()
+    card = SeenCard(4, 0, Life.OUT)
+    assert out_of(fit.take(0, WHOLLY, [CoupSeen(0, 1, (card,))])) == [(1, [4])]
+    lying = replace(card, life=Life.LYING, slot=Slot.PUNTO_1, card=ACE)
+    assert fit.take(500, REST, [CoupSeen(500, 1, (lying,))]) == ()
+    both = (lying, SeenCard(5, 900, Life.OUT))
+    assert out_of(fit.take(900, WHOLLY, [CoupSeen(900, 1, both)])) == [(1, [4, 5])]
+    found = fit.take(1500, REST, [CoupSeen(1500, 1, (both[0],))])
+    assert out_of(found) == [(1, [4])]
+    assert (
+        out_of(fit.take(COUP_MS, WHOLLY, [CoupSeen(COUP_MS, 2, (replace(card, order=5),))])) == []
+    )
+
+
+def test_cards_that_lay_there_already_are_not_out() -> None:
+    """Nobody saw them leave the shoe."""
+    lying = SeenCard(4, 0, Life.LYING, Slot.PUNTO_1)
+    assert fit_of().take(0, REST, [CoupSeen(0, 1, (lying,))]) == ()
+
+
+def test_cards_that_were_out_are_none_where_the_view_is_wrong() -> None:
+    """They are taken back as the reader becomes blind, and their number is the next coup's."""
+    fit, reported = fit_of(), list[Event]()
+    take = fit.take
+
+    def taken(at: int, out: float, events: Sequence[Event]) -> tuple[Event, ...]:
+        found = take(at, out, events)
+        reported.extend(found)
+        return found
+
+    fit.take = taken  # type: ignore[method-assign,assignment]
+    coup(fit, 1, EXCHANGED)
+    assert out_of(reported) == [(1, [4]), (1, [4, 5]), (1, [4, 5, 6]), (1, [4, 5, 6, 7])]
+    coup(fit, 2, EXCHANGED)
+    assert fit.reason == HANDS
+    assert out_of(reported)[4:] == [(1, [])]
+    coup(fit, 3)
+    assert out_of(reported)[5:] == [(1, [14])]
+    assert isinstance(reported[-1], CoupSeen)
+    assert (reported[-1].coup, len(reported[-1].cards)) == (1, 4)
 
 
 def test_exchanged_hands_are_reported_after_two_coups_and_nothing_before() -> None:

@@ -2,8 +2,9 @@
 
 Cards leave the mouth and come to lie in the slots, in the order of the house, as large as cards
 are, and their faces are not in mirror image. Where they do otherwise it is the view that is wrong,
-not the dealer. So nothing is reported before three cards of the right size were seen to leave and
-to lie where they were due; and what goes against the view later is held back. One coup may be a
+not the dealer. So nothing is reported but that cards of the first coup are out, before three cards
+of the right size were seen to leave and to lie where they were due; and what goes against the view
+later is held back. One coup may be a
 dealer's mistake, which is then reported a coup late. Two are not: then the reader is blind, for a
 reason that names the cure, until the cards do what they should, and what was held back is dropped.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import fmean
@@ -23,7 +24,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vision.game.events import CoupSeen, Event, Slot
+from vision.game.events import CoupSeen, Event, Life, SeenCard, Slot
 from vision.sight.detection.classifier import LEAST_READABLE, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import (
@@ -175,6 +176,7 @@ class TableFit:
     def begin_shoe(self, coup: int = 0) -> None:
         """Begin a run of coups; those up to that one were reported before and go on."""
         self._held: list[Event] = []
+        self._out: tuple[SeenCard, ...] = ()  # what is reported of the first coup held back
         self._known = coup
         self._reported = {number: number for number in range(1, coup + 1)}
         self._cards: dict[tuple[int, int], bool] = {}  # by coup and number: laid; seen to leave
@@ -320,10 +322,10 @@ class TableFit:
         if self.reason is not None:
             self._held, self._is_as_due, self._believed = [], False, False
         if self.reason is not None or before is not None:
-            return ()
+            return tuple(self._report_out(at))
         ready = [e for e in self._held if not self._is_suspect() or self._is_known(e)]
         self._held = [event for event in self._held if event not in ready]
-        return tuple(self._report(at, event) for event in ready)
+        return (*(self._report(at, event) for event in ready), *self._report_out(at))
 
     def _is_known(self, event: Event) -> bool:
         """Whether it is of a coup that was reported before this run of coups."""
@@ -333,8 +335,27 @@ class TableFit:
         """Return an event as it is reported: coups that were dropped are not counted."""
         if not isinstance(event, CoupSeen):
             return replace(event, at=at)
+        if event.coup not in self._reported:
+            self._out = ()  # it comes in the place of what was reported of the first held back
         number = self._reported.setdefault(event.coup, max(self._reported.values(), default=0) + 1)
         return replace(event, at=at, coup=number)
+
+    def _report_out(self, at: int) -> Iterator[CoupSeen]:
+        """Yield which cards of the first coup held back are out, where that changed.
+
+        They left the shoe, whatever else is right; where they lie, and what they are, waits.
+        """
+        coups = (event for event in self._held if isinstance(event, CoupSeen))
+        first = next((event for event in coups if event.coup not in self._reported), None)
+        known = {card.order for card in self._out}
+        out = tuple(
+            SeenCard(card.order, card.out_at, Life.OUT)
+            for card in (() if first is None else first.cards)
+            if card.life is Life.OUT or card.order in known
+        )
+        if out != self._out:
+            self._out = out
+            yield CoupSeen(at, max(self._reported.values(), default=0) + 1, out, sure=False)
 
     def _note(self, at: int, event: CoupSeen) -> None:
         """Take where the cards of a coup lie, in which order they came and which are unread."""

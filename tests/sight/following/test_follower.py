@@ -33,7 +33,7 @@ from vision.sight.following.follower import Follower, Resumed, Sight
 from vision.sight.following.hypotheses import Hypothesis
 from vision.sight.following.places import LEAST_SCORE, SlotWatch
 from vision.sight.geometry.plane import Pose
-from vision.sight.reading.faces import FaceReader, Limits
+from vision.sight.reading.faces import FaceReader, Limits, Where
 
 SIX = parse_cards("As Kd 7h 3c 9d 2s")
 FIVE = parse_cards("As Kd 3c 7h 9d")
@@ -130,6 +130,17 @@ def test_card_is_out_before_it_lies_and_lies_before_it_is_read() -> None:
     assert [card.slot for card in reported].index(Slot.PUNTO_1) > 0
     assert reported[-1].card == SIX[0]
     assert reported[-1].confidence >= 1 - 1e-5
+
+
+def test_face_that_lay_in_a_slot_before_its_card_left_is_none_of_it() -> None:
+    """A player gave another card back there for a moment; the one that comes was never read."""
+    table = desk()
+    table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
+    table.play(table.stage.wait(1000))
+    table.follower.faces.restore(Where(1, int(Slot.BANCO_1)), SIX[4], 1.0)
+    table.play(table.stage.deal(Prop(MOUTH, Kind.BACK), PLACES[Slot.BANCO_1]))
+    table.play(table.stage.wait(1000))
+    assert laid(table.coup(1)) == [(1, Slot.PUNTO_1, "As"), (2, Slot.BANCO_1, "None")]
 
 
 def test_coup_that_proves_to_be_none_is_taken_back() -> None:

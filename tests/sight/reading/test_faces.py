@@ -158,6 +158,18 @@ def test_copy_too_many_is_not_read_lightly_and_a_new_shoe_forgets() -> None:
     assert desk.show(60).read == CARDS[0]
 
 
+def test_face_in_a_slot_that_no_card_holds_is_forgotten_and_its_copy_given_back() -> None:
+    """What lies elsewhere, outside the slots or of another coup stays as read."""
+    desk = Desk(decks=1)
+    known(desk)
+    desk.reader.forget_bare(WHERE.coup, {WHERE.slot})
+    desk.reader.forget_bare(WHERE.coup + 1, ())
+    assert desk.face.read == CARDS[0]
+    desk.reader.forget_bare(WHERE.coup, ())
+    assert WHERE not in desk.reader.faces
+    known(desk)
+
+
 def test_card_of_another_deck_is_foreign_and_never_read() -> None:
     """However sure its looks are, a face that looks strange is not named."""
     desk = Desk()

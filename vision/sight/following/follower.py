@@ -347,6 +347,13 @@ class Follower:
 
     def _report(self, at: int, account: Account, *, decided: bool = False) -> list[Event]:
         """Return what is to be reported of a coup, if it differs from what was last."""
+        known = 0 if account.published is None else len(account.published.cards)
+        if set(range(known, len(account.cards))) - account.found:
+            # A card leaves the shoe: what was read in a slot that none holds yet was a card that a
+            # player laid down there, and is none of this one.
+            states = (state.cards for state, _ in account.likeliest[:1])
+            held = {card.place.slot for cards in (account.cards, *states) for card in cards}
+            self.faces.forget_bare(account.coup, held)
         # The numbers of its cards follow those of the coup before, which may change.
         for before in self.accounts.open:
             if before.coup == account.coup - 1 and before.coup > self._muted:

@@ -8,7 +8,7 @@ deck's is foreign, and is not read. One that shows another face later is weighed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -353,6 +353,14 @@ class FaceReader:
     def forget(self, coup: int) -> None:
         """Forget the faces of the coups up to that one: they have left the table."""
         self.faces = {where: face for where, face in self.faces.items() if where.coup > coup}
+
+    def forget_bare(self, coup: int, held: Container[int | None]) -> None:
+        """Forget the faces of a coup in slots that no card of it holds: they were other cards."""
+        for where in [w for w in self.faces if w.coup == coup and w.slot is not None]:
+            if where.slot not in held:
+                face = self.faces.pop(where)
+                if face.now is not None:
+                    self._left[face.now.index] += 1
 
     def _observe_backs(self, image: Image, backs: Mapping[Where, Detection]) -> None:
         """Look at cards that lie on their faces, where a deck is enrolled."""

@@ -403,6 +403,13 @@ def test_fault_that_holds_with_either_hand_is_alleged_though_it_is_open_where_th
         assert code not in dealer.open
 
 
+def test_doubt_about_the_reading_accuses_nobody_of_a_card_too_many() -> None:
+    """A face that was read in two places may be one card, however sure the layout seems."""
+    dealer = table()
+    dealer.see(f"{NATURAL} P3:2s", odds=90.0, doubt="2s was read in two places.")
+    assert dealer.open == ["REVIEW"]
+
+
 def test_card_that_may_lie_somewhere_is_not_missing() -> None:
     """It is missing once sight is sure that it lies nowhere."""
     dealer = table()

@@ -172,7 +172,8 @@ class Transition:
         sure, doubted = is_sure(coup), is_doubted(coup)
         if sure and not doubted:
             return faults
-        certain = [f for f in faults if coup.odds is not None and is_with_either_hand(context, f)]
+        over = coup.odds is not None and not coup.sure  # a card was not due, wherever it lies
+        certain = [fault for fault in faults if over and is_with_either_hand(context, fault)]
         if not sure:
             faults = tuple(f for f in faults if f in certain or not rests_on_layout(f.key))
         if not doubted:

@@ -319,11 +319,14 @@ class Procedure(StateSpace):
         card = cards[index]
         place, slot = card.place, card.place.slot or 0
         yield _move("turn in hand", _put(cards, index, place, TURNED[card.side]), None, codes)
-        for over, _ in _over(cards, slot):
-            if over != place.over:
-                yield _move("hold over", _put(cards, index, HELD[slot, over]), None, codes)
         for shown in (BACK, FACE):
             yield _move("bring back", _put(cards, index, SLOTS[slot], shown), None, codes, 1 / 2)
+            for over, share in _over(cards, slot):
+                if over is not None and over != place.over:
+                    beside = _put(cards, index, HELD[slot, over], shown)
+                    yield _move("bring back", beside, None, codes, share / 2)
+        if place.over is not None:
+            yield _move("hold over", _put(cards, index, HELD[slot, None]), None, codes)
 
     def _brought_on(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
         taken = {card.place.lies for card in cards}

@@ -176,6 +176,18 @@ def test_coup_seldom_begins_after_one_of_fewer_than_four_cards() -> None:
     assert drawn(gone(4, 2, 4))[1, ()] == pytest.approx(UNUSUAL * drawn(gone(*NATURAL))[1, ()])
 
 
+def test_lifted_card_is_put_down_beside_its_slot_less_often_than_in_it() -> None:
+    """Either side up, over the bare slots of its hand: it is no card more."""
+    cards = (CARDS[HELD[0, None], BACK, None], *(CARDS[SLOTS[n], BACK, None] for n in (1, 2)))
+
+    def sides(place: Place) -> dict[Side, float]:
+        return {move.cards[0].side: move.rate for move in puts(cards, 0, place)}
+
+    each = LESS_USUAL * ACTIONS["bring back"].due / 2
+    assert sides(HELD[0, 4]) == pytest.approx({BACK: each, FACE: each})
+    assert sides(HELD[0, 2]) == sides(HELD[0, 1]) == {}
+
+
 def test_lifted_card_is_seen_over_another_slot_of_its_hand_less_often() -> None:
     """It is over none at most times, and never over a slot in which a card lies."""
     cards = (CARDS[SLOTS[0], BACK, None], CARDS[SLOTS[1], BACK, None])

@@ -48,6 +48,19 @@ def test_arm_before_the_shoe_is_no_face_in_its_mouth(phases: tuple[float, float,
     assert not any(watch.look(arm, next(times), waits=1.0) for _ in range(40))
 
 
+@pytest.mark.parametrize(("cut", "noticed"), [(0.8, 0), (-3.0, 1)], ids=["a cut card", "a face"])
+def test_white_cut_card_that_waits_is_no_face_in_the_mouth(cut: float, noticed: int) -> None:
+    """It looks like a face, and nearly as much like a cut card."""
+    watch = ExposureWatch(50.0)
+    back = np.array([0, 6, 0, 0.3, 0, -5, -9, -9, -6, -6, np.nan], np.float32)
+    waits = np.array([0.6, -0.6, -3, 0.3, -0.8, 1.3, cut, -7, -4.7, -6, np.nan], np.float32)
+    times = iter(range(0, 100_000, 50))
+    for _ in range(4):
+        assert not any(watch.look(back, next(times), waits=1.0) for _ in range(20))
+        watch.look(_out(), next(times), waits=0.0)
+    assert sum(watch.look(waits, next(times), waits=1.0) for _ in range(40)) == noticed
+
+
 class Shoe:
     """A shoe from which cards leave, one a second."""
 

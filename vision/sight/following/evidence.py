@@ -54,8 +54,8 @@ STIRS = math.log(1 / 20)
 USUAL_CARDS = 15
 # For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
 # 1) must no card be out: the corner of one that is drawn and turned passes in less. And so likely
-# must it be a face: four true ones came to 0.7 to 0.99, a white cut card that waits half out to 0.57.
-# What decides is how unlike the cards before it is.
+# must it be a face: four true ones came to 0.7 to 0.99, a white cut card that waits half out to
+# 0.57. What decides is how unlike the cards before it is.
 EXPOSED_MS, EXPOSED, FACED = 300, 0.8, 0.65
 # The most that counts of a network's word for the cut card in one picture, and of what waits, ln of
 # odds; and what those of a thing are that stays where it is.

@@ -159,9 +159,9 @@ def _off_kind(logits: Tensor, kind: Tensor) -> Tensor:
     """Return the mean loss of kinds, and of pictures that show anything but the cut card."""
     weights = torch.tensor(KINDS, device=logits.device)
     loss = _entropy(logits, torch.where(kind == NO_CUT, -1.0, kind), weights)
-    told = logits[kind == NO_CUT]
-    others = told[:, [k for k in range(told.shape[1]) if k != Kind.CUT]]
-    off = torch.logsumexp(told, 1) - torch.logsumexp(others, 1)
+    asked = logits[kind == NO_CUT]
+    others = asked[:, [k for k in range(asked.shape[1]) if k != Kind.CUT]]
+    off = torch.logsumexp(asked, 1) - torch.logsumexp(others, 1)
     return loss + off.sum() / max(len(off), 1)
 
 

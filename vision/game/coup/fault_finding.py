@@ -171,10 +171,14 @@ def is_with_either_hand(context: FaultContext, fault: Fault) -> bool:
     card = next(card for card, _ in context.layout.extras if card.order == fault.order)
     for slot in (Slot.PUNTO_3, Slot.BANCO_3):
         cards = context.coup.cards_with(card._replace(slot=slot))
-        extras = lay_out(cards, context.rules).extras
-        if all(extra.order != fault.order or code != fault.code for extra, code in extras):
+        if not _is_extra(lay_out(cards, context.rules), fault.order, fault.code):
             return False
     return True
+
+
+def _is_extra(layout: HandLayout, order: int | None, code: str) -> bool:
+    """Whether the card of that order is one beyond the first four, with that fault."""
+    return any(extra.order == order and found == code for extra, found in layout.extras)
 
 
 def of_sight(coup: Coup) -> tuple[Fault, ...]:
@@ -384,7 +388,7 @@ def _would_vanish(
     layout = lay_out(changed, context.rules)
     if order is None:
         return not layout.surely_due or not layout.opened
-    return all(extra.order != order or found != code for extra, found in layout.extras)
+    return not _is_extra(layout, order, code)
 
 
 def _are_in_doubt(context: FaultContext, cards: list[DealtCard]) -> bool:

@@ -70,7 +70,7 @@ ACTIONS: dict[str, Action] = {
     "bring on": _awaited(NEXT),  # from where it lay aside
     "turn": _awaited(NEXT, DEPARTURE),
     "lift": _free(AT_TIMES),  # a card that lies face down is taken to a player
-    "hold over": _free(AT_TIMES),  # it is over another slot of its hand no more
+    "hold away": _free(AT_TIMES),  # from over another slot of its hand, where it seemed to lie
     "turn in hand": _free(AT_TIMES),
     "bring back": _awaited(NEXT),
     "take": _awaited(NEXT, DEPARTURE),  # the first of a clearing; not due: under-draw, removal

@@ -326,7 +326,7 @@ class Procedure(StateSpace):
                     beside = _put(cards, index, HELD[slot, over], shown)
                     yield _move("bring back", beside, None, codes, share / 2)
         if place.over is not None:
-            yield _move("hold over", _put(cards, index, HELD[slot, None]), None, codes)
+            yield _move("hold away", _put(cards, index, HELD[slot, None]), None, codes)
 
     def _brought_on(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
         taken = {card.place.lies for card in cards}

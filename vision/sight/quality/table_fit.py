@@ -4,9 +4,9 @@ Cards leave the mouth and come to lie in the slots, in the order of the house, a
 are, and their faces are not in mirror image. Where they do otherwise it is the view that is wrong,
 not the dealer. So nothing is reported but that cards of the first coup are out, before three cards
 of the right size were seen to leave and to lie where they were due; and what goes against the view
-later is held back. One coup may be a
-dealer's mistake, which is then reported a coup late. Two are not: then the reader is blind, for a
-reason that names the cure, until the cards do what they should, and what was held back is dropped.
+later is held back. One coup may be a dealer's mistake, which is then reported a coup late. Two are
+not: then the reader is blind, for a reason that names the cure, until the cards do what they
+should, and what was held back is dropped.
 """
 
 from __future__ import annotations

@@ -426,6 +426,24 @@ def test_burned_cards_make_no_coup() -> None:
     assert [card.place.slot for card in best.state.cards] == [P1, B1, P2, B2]
 
 
+def test_card_that_may_be_burned_or_begin_a_coup_is_out_at_once() -> None:
+    """It counts as burned until it lies in a slot: then it is the first of the coup."""
+    play = Play(burn=0.3)
+    for number in range(1, 6):
+        play.draw()
+        assert [len(account.cards) for account in play.accounts.open] == [number]
+        play.aside, play.more_aside = True, number > 1
+        play.wait(1.0)
+    play.aside = play.more_aside = False
+    play.wait(1.0)
+    play.draw()
+    assert [len(account.cards) for account in play.accounts.open] == [6]
+    play.lay(*NATURAL[0])
+    play.wait(1.0)
+    burned, coup = play.accounts.open
+    assert (len(burned.cards), len(coup.cards)) == (5, 1)
+
+
 def test_burned_cards_may_lie_beside_the_slots() -> None:
     """A burn that is spread on the layout is none the less one, and its cards are of no coup."""
     play = Play(burn=0.3)

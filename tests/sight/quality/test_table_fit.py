@@ -141,6 +141,26 @@ def test_cards_of_the_first_coup_are_out_before_the_view_is_believed() -> None:
     )
 
 
+def test_burn_is_reported_before_the_view_is_believed_and_the_outs_behind_it() -> None:
+    """It stands apart from the coup, whose first card seemed to be burned until it lay."""
+    fit = fit_of()
+    shown = SeenCard(1, 0, Life.LYING, card=ACE)
+    burn = (shown, SeenCard(2, 900, Life.LYING))
+    assert fit.take(500, REST, [CoupSeen(500, 1, (shown,))]) == (
+        CoupSeen(500, 1, (shown,), sure=False),
+    )
+    more = (*burn, SeenCard(3, 5000, Life.OUT))
+    assert fit.take(5000, WHOLLY, [CoupSeen(5000, 1, more)]) == (
+        CoupSeen(5000, 1, more, sure=False),
+    )
+    lies = SeenCard(3, 5000, Life.LYING, Slot.PUNTO_1, card=ACE)
+    found = fit.take(6000, REST, [CoupSeen(6000, 1, burn), CoupSeen(6000, 2, (lies,))])
+    assert found == (
+        CoupSeen(6000, 1, burn, sure=False),
+        CoupSeen(6000, 2, (SeenCard(3, 5000, Life.OUT),), sure=False),
+    )
+
+
 def test_cards_that_lay_there_already_are_not_out() -> None:
     """Nobody saw them leave the shoe."""
     lying = SeenCard(4, 0, Life.LYING, Slot.PUNTO_1)

@@ -22,6 +22,7 @@ from vision.sight.following.cards import (
     BACK,
     CARDS,
     FACE,
+    GONE_ASIDE,
     HAND,
     LAY,
     SHOE,
@@ -280,7 +281,8 @@ class Accounts:
             if account.cards:
                 self.open.append(account)
         for account in self.open:
-            states = coups.get(account.coup, {})
+            is_first = account.coup == self.open[-1].coup == 1
+            states = self._perhaps_burned() if is_first else coups.get(account.coup, {})
             if states and (looked or account.counts(states) != len(account.cards)):
                 account.take(at, states)
         self.withdrawn = []
@@ -293,6 +295,19 @@ class Accounts:
             decided.append(self.open.pop(0))
             self.decoder.forget_before(self.open[0].coup)
         return decided
+
+    def _perhaps_burned(self) -> Weighed:
+        """Return the states of the first coup, or of a burn with the cards of a coup behind it.
+
+        That those left is known at once; that they are no burned cards, where they come to lie.
+        """
+        states: dict[State, float] = defaultdict(float)
+        for (_, burn, state), p in self.decoder.hypotheses.items():
+            if burn is not None and all(card.place is GONE_ASIDE for card in burn.cards):
+                cards = (*burn.cards, *[DRAWN] * len(state.cards))
+                burn = self.decoder.procedure.state(cards, burn.lip, burn.codes, burning=True)
+            states[burn or state] += p
+        return states
 
     @property
     def is_settled(self) -> bool:

@@ -2,11 +2,11 @@
 
 Cards leave the mouth and come to lie in the slots, in the order of the house, as large as cards
 are, and their faces are not in mirror image. Where they do otherwise it is the view that is wrong,
-not the dealer. So nothing is reported but that cards of the first coup are out, before three cards
-of the right size were seen to leave and to lie where they were due; and what goes against the view
-later is held back. One coup may be a dealer's mistake, which is then reported a coup late. Two are
-not: then the reader is blind, for a reason that names the cure, until the cards do what they
-should, and what was held back is dropped.
+not the dealer. So nothing is reported but a burn, and that cards of the first coup are out, before
+three cards of the right size were seen to leave and to lie where they were due; and what goes
+against the view later is held back. One coup may be a dealer's mistake, which is then reported a
+coup late. Two are not: then the reader is blind, for a reason that names the cure, until the cards
+do what they should, and what was held back is dropped.
 """
 
 from __future__ import annotations
@@ -176,7 +176,8 @@ class TableFit:
     def begin_shoe(self, coup: int = 0) -> None:
         """Begin a run of coups; those up to that one were reported before and go on."""
         self._held: list[Event] = []
-        self._out: tuple[SeenCard, ...] = ()  # what is reported of the first coup held back
+        # What is reported of coups held back, by number: a burn, and the first behind it.
+        self._out: dict[int, tuple[SeenCard, ...]] = {}
         self._known = coup
         self._reported = {number: number for number in range(1, coup + 1)}
         self._cards: dict[tuple[int, int], bool] = {}  # by coup and number: laid; seen to leave
@@ -335,27 +336,37 @@ class TableFit:
         """Return an event as it is reported: coups that were dropped are not counted."""
         if not isinstance(event, CoupSeen):
             return replace(event, at=at)
-        if event.coup not in self._reported:
-            self._out = ()  # it comes in the place of what was reported of the first held back
         number = self._reported.setdefault(event.coup, max(self._reported.values(), default=0) + 1)
+        self._out.pop(number, None)  # it comes in the place of what was reported before
         return replace(event, at=at, coup=number)
 
     def _report_out(self, at: int) -> Iterator[CoupSeen]:
-        """Yield which cards of the first coup held back are out, where that changed.
+        """Yield what is known of the first coup held back, and of a burn before it, as it changes.
 
-        They left the shoe, whatever else is right; where they lie, and what they are, waits.
+        Its cards left the shoe, whatever else is right; where they lie, and what they are, waits.
         """
+        first = max(self._reported.values(), default=0) + 1
+        was, self._out = self._out, dict(enumerate(self._known_out(), first))
+        numbers = sorted(was.keys() | self._out.keys(), reverse=len(self._out) < len(was))
+        for number in numbers:
+            cards = self._out.get(number, ())
+            if cards != was.get(number, ()):
+                yield CoupSeen(at, number, cards, sure=False)
+
+    def _known_out(self) -> Iterator[tuple[SeenCard, ...]]:
+        """Yield the cards of a burn held back, and those that are out of the coup behind it."""
+        known = {card.order for cards in self._out.values() for card in cards}
         coups = (event for event in self._held if isinstance(event, CoupSeen))
-        first = next((event for event in coups if event.coup not in self._reported), None)
-        known = {card.order for card in self._out}
-        out = tuple(
-            SeenCard(card.order, card.out_at, Life.OUT)
-            for card in (() if first is None else first.cards)
-            if card.life is Life.OUT or card.order in known
-        )
-        if out != self._out:
-            self._out = out
-            yield CoupSeen(at, max(self._reported.values(), default=0) + 1, out, sure=False)
+        news = (event for event in coups if event.coup not in self._reported)
+        for event in sorted(news, key=lambda event: event.coup):
+            if not _is_burn(event):
+                yield tuple(
+                    SeenCard(card.order, card.out_at, Life.OUT)
+                    for card in event.cards
+                    if card.slot is None or card.order in known
+                )
+                return
+            yield event.cards
 
     def _note(self, at: int, event: CoupSeen) -> None:
         """Take where the cards of a coup lie, in which order they came and which are unread."""
@@ -423,6 +434,13 @@ def _log_odds(look: Observation) -> float:
     """Return the log odds of the likeliest face: of two sure looks, one is still the surer."""
     sure = float(look.log_p.max())
     return sure - math.log(max(-math.expm1(sure), LEAST_DOUBT))
+
+
+def _is_burn(event: CoupSeen) -> bool:
+    """Whether it is a burn: no card lies in a slot, and the first one open beside them."""
+    first = event.cards[0] if event.cards else None
+    aside = first is not None and first.life is not Life.OUT and first.card is not None
+    return aside and all(card.slot is None for card in event.cards)
 
 
 def _is_of(event: Event, coup: int) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vision.game.events import Slot
+from vision.sight.detection.classifier import FACES, Classify, Observation
 from vision.sight.detection.detector import Detection, Detector, Kind, Window
 from vision.sight.following.places import (
     EDGES,
@@ -174,16 +175,25 @@ def test_card_at_the_edge_of_a_change_is_found_once(view: TableView, moved: floa
     assert len(boxes.found) == 1
 
 
-@pytest.mark.parametrize(("faces", "noticed"), [(4, True), (1, False)])
-def test_back_taken_for_a_face_in_single_pictures_is_not_exposed(
-    view: TableView, faces: int, noticed: bool
+def _reads(share: float) -> Classify:
+    """Return a classifier that gives one face that probability."""
+    shares = np.full(FACES, (1 - share) / (FACES - 1))
+    shares[0] = share
+    look = Observation(np.log(shares).astype(np.float32), readable=1.0)
+    return lambda _, quads: [look] * len(quads)
+
+
+@pytest.mark.parametrize(("faces", "share", "noticed"),
+                         [(4, 0.9, True), (1, 0.9, False), (4, 0.05, False)])  # fmt: skip
+def test_back_taken_for_a_face_is_not_exposed(
+    view: TableView, faces: int, share: float, noticed: bool
 ) -> None:
-    """A card is carried; its back shows in every picture, or a face at last, for 280 ms."""
-    watch = FlashWatch(view)
-    watch.look([], 0, None)
+    """A card is carried; its back shows in single pictures, or for 280 ms what cannot be read."""
+    watch = FlashWatch(_reads(share), view)
+    watch.look(IMAGE, [], 0, None)
     kinds = [Kind.BACK, Kind.FACE, Kind.BACK, *[Kind.FACE] * faces, Kind.BACK]
     reported = [
-        watch.look([Detection(_area(500, 270), kind, 0.9)], 70 * (number + 1), 0)
+        watch.look(IMAGE, [Detection(_area(500, 270), kind, 0.9)], 70 * (number + 1), 0)
         for number, kind in enumerate(kinds)
     ]
     assert any(reported) is noticed
@@ -194,8 +204,8 @@ def test_surest_card_outside_the_slots_is_the_one_that_is_carried(
     view: TableView, chip: float, noticed: bool
 ) -> None:
     """A chip that passes for a face while a back is carried exposes no card."""
-    watch = FlashWatch(view)
-    watch.look([], 0, None)
+    watch = FlashWatch(_reads(0.9), view)
+    watch.look(IMAGE, [], 0, None)
     back = Detection(_area(500, 270), Kind.BACK, 0.7)
     boxes = [back, Detection(_area(300, 300), Kind.FACE, chip)]
-    assert any(watch.look(boxes, 70 * number, 0) for number in range(1, 5)) is noticed
+    assert any(watch.look(IMAGE, boxes, 70 * number, 0) for number in range(1, 5)) is noticed

@@ -137,7 +137,7 @@ class Follower:
         self.faces = faces
         self._lip, self._slots = LipEvidence(table), SlotEvidence(table.slots)
         self._elsewhere = ElsewhereWatch(view)
-        self._flash = FlashWatch(view)
+        self._flash = FlashWatch(faces.classify, view)
         self._aside = AsideEvidence()
         self._shown: tuple[SlotObservation, ...] = ()
         self._beside = slots_beside(view)
@@ -458,7 +458,7 @@ class Follower:
         number = len(running.cards) - 1
         in_hand = [index for index, card in enumerate(running.cards) if card.place is HAND]
         carried = in_hand == [number] and number < FIRST_CARDS
-        if self._flash.look(sight.boxes, at, number if carried else None):
+        if self._flash.look(sight.image, sight.boxes, at, number if carried else None):
             running.alleged.take_flashed(number)
 
     def _note_early(self, at: int, values: Values) -> None:

@@ -275,7 +275,7 @@ class FaceReader:
 
     def __init__(self, view: TableView, models: CardModels, limits: Limits, *, decks: int) -> None:
         self._view = view
-        self._detector, self._classify = models.detector, models.classifier
+        self._detector, self.classify = models.detector, models.classifier
         self._limits = limits
         self._decks = decks
         self.faces: dict[Where, Face] = {}
@@ -328,7 +328,7 @@ class FaceReader:
         poses, faces = self._poses(image, wanted), [self.faces[where] for where in wanted]
         quads = [self._view.quad_px(pose) for pose in poses]
         ends = [face.end(quad) for face, quad in zip(faces, quads, strict=True)]
-        observations = self._classify(image, ends)
+        observations = self.classify(image, ends)
         for face, observation, pose, quad in zip(faces, observations, poses, quads, strict=True):
             if face.now is not None:
                 self._left[face.now.index] += 1  # the one that it is read as may be this one
@@ -364,9 +364,9 @@ class FaceReader:
 
     def _observe_backs(self, image: Image, backs: Mapping[Where, Detection]) -> None:
         """Look at cards that lie on their faces, where a deck is enrolled."""
-        if not isinstance(self._classify, DeckClassifier) or not backs:
+        if not isinstance(self.classify, DeckClassifier) or not backs:
             return
         quads = [self._view.quad_px(pose) for pose in self._poses(image, backs)]
-        found = self._classify.strange_backs(image, quads)
+        found = self.classify.strange_backs(image, quads)
         for where, strange in zip(backs, found, strict=True):
             self.faces[where].is_strange("back", strange)

@@ -245,7 +245,11 @@ def test_card_that_no_hand_holds_while_the_one_before_is_laid_left_with_it() -> 
     play.wait(1.5, *held, hand=False)
     play.wait(0.3)
     play.lay(*NATURAL[2])
-    assert play.accounts.open[-1].odds[TWO_OUT] > ALLEGED
+    account = play.accounts.open[-1]
+    assert 1 < account.odds[TWO_OUT] < ALLEGED
+    assert not play.accounts.is_settled
+    play.wait(2.0)
+    assert account.odds[TWO_OUT] > ALLEGED
 
 
 @pytest.mark.parametrize(("ratio", "odds"), [(10.0, 1.0), (0.5, 2.0)])

@@ -44,6 +44,9 @@ OUT, PLACED = 0.97, 0.98
 # A coup is decided so long, ms, after the first card of the next one left: what was still open of
 # it when it was cleared is known by then.
 DECIDED_MS = 2000
+# That two cards left as one, or one went back, is believed once it has been so likely for so long,
+# ms: a card that a squeezing player lays over the third slot seemed to be a second one for 0.7 s.
+SETTLED_MS = 2000
 # The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
 SURE_ODDS = 50.0
 # Hypotheses shown to people.
@@ -62,11 +65,13 @@ class Account:
     lifted from its slot counts as lying there. `left_at` is when each left (ms); the numbers
     `found` are of cards that lay there when they were first known to be out. `p` is the probability
     of the likeliest `layout`. `odds` has for each departure how much likelier the hypotheses with
-    it are than those without, where each card was seen to lie; `unseen` is how many times likelier
-    than all others those are in which one was not. `blind`: a part of the coup was not seen;
-    `seen`: each card of the likeliest state that was laid was seen to lie. `under_way`: in what
-    else is likely a card is in a hand still, and will show where it lies. `alleged` is what sight
-    alone alleges, `doubt` in words what it doubts; it is open how the coup lies since `open_since`.
+    it are than those without, where each card was seen to lie; some are `high`, as those that are
+    alleged, since so many ms, or `rising`, for too short a time. `unseen` is how many times
+    likelier than all others those are in which one was not. `blind`: a part of the coup was not
+    seen; `seen`: each card of the likeliest state that was laid was seen to lie. `under_way`: in
+    what else is likely a card is in a hand still, and will show where it lies. `alleged` is what
+    sight alone alleges, `doubt` in words what it doubts; it is open how the coup lies since
+    `open_since`.
     """
 
     coup: int
@@ -78,6 +83,8 @@ class Account:
     layout: Layout = ()
     p: float = 1.0
     odds: dict[str, float] = field(default_factory=dict)
+    high: dict[str, int] = field(default_factory=dict)
+    rising: bool = False
     unseen: float = 0.0
     blind: bool = False
     likeliest: tuple[tuple[State, float], ...] = ()
@@ -176,6 +183,7 @@ class Account:
         if not 1 - PLACED <= burning <= PLACED:
             self.burning = burning > PLACED
         self._weigh(states)
+        self._settle(at)
         self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])
         best = self.likeliest[0][0].cards
         self.seen = were_seen(tuple(card for card in best if card.place is not HAND))
@@ -235,6 +243,15 @@ class Account:
         total = sum(states.values())
         self.odds = {code: p / max(total - p, LEAST_LAWFUL) for code, p in codes.items()}
         self.unseen = unseen / max(total - unseen, LEAST_LAWFUL)
+
+    def _settle(self, at: int) -> None:
+        """Leave undecided what has not been as likely as what is alleged for long enough."""
+        least = self.alleged.least
+        high = (code for code in (RETURNED, TWO_OUT) if self.odds.get(code, 0.0) >= least)
+        self.high = {code: self.high.get(code, at) for code in high}
+        fresh = [code for code, since in self.high.items() if at - since < SETTLED_MS]
+        self.odds |= dict.fromkeys(fresh, math.nextafter(least, 0))
+        self.rising = bool(fresh)
 
 
 def were_seen(cards: Cards) -> bool:
@@ -313,7 +330,9 @@ class Accounts:
     def is_settled(self) -> bool:
         """Whether nothing is open: each card lies or is gone, and no other layout is likely."""
         return all(
-            account.is_laid and all(card.place is not HAND for card in account.cards)
+            account.is_laid
+            and all(card.place is not HAND for card in account.cards)
+            and not account.rising
             for account in self.open
         )
 

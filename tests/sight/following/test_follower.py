@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import cast
 
@@ -117,6 +118,10 @@ def test_coups_come_out_as_dealt(dealing: str, seed: int, fps: int) -> None:
     assert {card.life for card in (*first.cards, *second.cards)} == {Life.REMOVED}
     assert table.alleged() == set()
     assert [event.at for event in table.reported] == sorted(event.at for event in table.reported)
+    seen = [event for event in table.reported if isinstance(event, CoupSeen)]
+    for number in (1, 2):
+        of_it = [replace(event, at=0) for event in seen if event.coup == number]
+        assert all(one != other for one, other in pairwise(of_it))  # nothing is reported twice
     assert not table.follower.waiting
 
 
@@ -283,6 +288,8 @@ def test_restart_goes_on_with_the_coup_of_the_log() -> None:
     at = before.stage.frame_number * 1000 // before.stage.fps
     after.follower.begin_shoe(3, [card.card for card in lay.cards if card.card is not None])
     after.follower.restore(at, 1, Resumed(1, lay.cards, over=False))
+    goes_on = [one.state.cards for one in after.follower.decoder.hypotheses]
+    assert [[card.points for card in cards] for cards in goes_on] == [[1, 0], [1, 0]]
     after.play(after.stage.wait(1500))
     after.play(after.stage.deal(props[2], PLACES[Slot.PUNTO_2]))
     after.play(after.stage.wait(6000))
@@ -312,6 +319,8 @@ def test_reader_that_begins_in_mid_coup_takes_up_what_lies_there() -> None:
     table.play(stage.deal(Prop(MOUTH, Kind.FACE, FIVE[4]), PLACES[Slot.PUNTO_3]))
     table.play(stage.wait(1000))
     assert laid(table.coup(1)) == as_dealt(FIVE, 1)
+    first = next(event for event in table.reported if isinstance(event, CoupSeen))
+    assert [card.face_up for card in first.cards] == [True] * 4
     assert table.alleged() == set()
 
 

@@ -142,7 +142,7 @@ def test_cards_of_the_first_coup_are_out_before_the_view_is_believed() -> None:
 
 
 def test_burn_is_reported_before_the_view_is_believed_and_the_outs_behind_it() -> None:
-    """It stands apart from the coup, whose first card seemed to be burned until it lay."""
+    """The coup's first card seemed to be burned until it lay. A wrong view takes back the coup."""
     fit = fit_of()
     shown = SeenCard(1, 0, Life.LYING, card=ACE)
     burn = (shown, SeenCard(2, 900, Life.LYING))
@@ -159,6 +159,8 @@ def test_burn_is_reported_before_the_view_is_believed_and_the_outs_behind_it() -
         CoupSeen(6000, 1, burn, sure=False),
         CoupSeen(6000, 2, (SeenCard(3, 5000, Life.OUT),), sure=False),
     )
+    fit._why = lambda: HANDS  # type: ignore[method-assign]
+    assert fit.take(7000, REST, []) == (CoupSeen(7000, 2, (), sure=False),)
 
 
 def test_cards_that_lay_there_already_are_not_out() -> None:

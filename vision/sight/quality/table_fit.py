@@ -176,8 +176,8 @@ class TableFit:
     def begin_shoe(self, coup: int = 0) -> None:
         """Begin a run of coups; those up to that one were reported before and go on."""
         self._held: list[Event] = []
-        # What is reported of coups held back, by number: a burn, and the first behind it.
-        self._out: dict[int, tuple[SeenCard, ...]] = {}
+        self._out: tuple[SeenCard, ...] = ()  # what is reported of the first coup held back
+        self._left: set[int] = set()  # orders of cards that were reported to be out
         self._known = coup
         self._reported = {number: number for number in range(1, coup + 1)}
         self._cards: dict[tuple[int, int], bool] = {}  # by coup and number: laid; seen to leave
@@ -312,7 +312,8 @@ class TableFit:
         was_out, self._is_out = self._is_out, out > (1 - OUT if self._is_out else OUT)
         if self._is_out and not was_out:
             self._draws.append(at)
-        for event in events:
+        news = tuple(events)
+        for event in news:
             if isinstance(event, CoupSeen):
                 self._note(at, event)
                 self._held = [held for held in self._held if not _is_of(held, event.coup)]
@@ -326,7 +327,8 @@ class TableFit:
             return tuple(self._report_out(at))
         ready = [e for e in self._held if not self._is_suspect() or self._is_known(e)]
         self._held = [event for event in self._held if event not in ready]
-        return (*(self._report(at, event) for event in ready), *self._report_out(at))
+        burns = [burn for event in news for burn in self._report_burn(at, event)]
+        return (*(self._report(at, event) for event in ready), *burns, *self._report_out(at))
 
     def _is_known(self, event: Event) -> bool:
         """Whether it is of a coup that was reported before this run of coups."""
@@ -336,37 +338,35 @@ class TableFit:
         """Return an event as it is reported: coups that were dropped are not counted."""
         if not isinstance(event, CoupSeen):
             return replace(event, at=at)
+        if event.coup not in self._reported:
+            self._out = ()  # it comes in the place of what was reported of the first held back
         number = self._reported.setdefault(event.coup, max(self._reported.values(), default=0) + 1)
-        self._out.pop(number, None)  # it comes in the place of what was reported before
         return replace(event, at=at, coup=number)
 
+    def _report_burn(self, at: int, event: Event) -> Iterator[Event]:
+        """Yield a burn that is held back, unsure: whatever is wrong, its cards left the shoe."""
+        if not isinstance(event, CoupSeen) or event not in self._held:
+            return
+        if event.coup == self._known + 1 and _is_burn(event):
+            self._left |= {card.order for card in event.cards}
+            yield self._report(at, replace(event, sure=False))
+
     def _report_out(self, at: int) -> Iterator[CoupSeen]:
-        """Yield what is known of the first coup held back, and of a burn before it, as it changes.
+        """Yield which cards of the first coup held back are out, where that changed.
 
-        Its cards left the shoe, whatever else is right; where they lie, and what they are, waits.
+        They left the shoe, whatever else is right; where they lie, and what they are, waits.
         """
-        first = max(self._reported.values(), default=0) + 1
-        was, self._out = self._out, dict(enumerate(self._known_out(), first))
-        numbers = sorted(was.keys() | self._out.keys(), reverse=len(self._out) < len(was))
-        for number in numbers:
-            cards = self._out.get(number, ())
-            if cards != was.get(number, ()):
-                yield CoupSeen(at, number, cards, sure=False)
-
-    def _known_out(self) -> Iterator[tuple[SeenCard, ...]]:
-        """Yield the cards of a burn held back, and those that are out of the coup behind it."""
-        known = {card.order for cards in self._out.values() for card in cards}
         coups = (event for event in self._held if isinstance(event, CoupSeen))
-        news = (event for event in coups if event.coup not in self._reported)
-        for event in sorted(news, key=lambda event: event.coup):
-            if not _is_burn(event):
-                yield tuple(
-                    SeenCard(card.order, card.out_at, Life.OUT)
-                    for card in event.cards
-                    if card.slot is None or card.order in known
-                )
-                return
-            yield event.cards
+        first = next((event for event in coups if event.coup not in self._reported), None)
+        out = tuple(
+            SeenCard(card.order, card.out_at, Life.OUT)
+            for card in (() if first is None else first.cards)
+            if card.slot is None or card.order in self._left
+        )
+        if out != self._out:
+            self._out = out
+            self._left |= {card.order for card in out}
+            yield CoupSeen(at, max(self._reported.values(), default=0) + 1, out, sure=False)
 
     def _note(self, at: int, event: CoupSeen) -> None:
         """Take where the cards of a coup lie, in which order they came and which are unread."""

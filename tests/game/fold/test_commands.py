@@ -407,9 +407,12 @@ def test_carried_card_is_taken_back() -> None:
     dealer.out()
     before, opened, over = dealer.table, dealer.open, dealer.alerts["OVER_P3_STAND"]
     assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
-    assert dealer.alerts["OVER_P3_STAND"].text == over.text
+    carried = dealer.alerts["OVER_P3_STAND"]
+    assert (carried.text, carried.remedy) == (over.text, "R3")
     assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
     assert dealer.open == opened
+    assert dealer.table.coup is not None
+    assert dealer.table.coup.over_at is None
     assert dealer.raised.count("OVER_P3_STAND") == 1
     assert (dealer.table.coup_of(5), dealer.table.done) == (dealer.table.coup, ())
     assert dealer.table.shoe == before.shoe
@@ -443,6 +446,7 @@ def test_card_carried_behind_the_cut_is_taken_back() -> None:
     assert "CUT_IGNORED" not in dealer.raised
     assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
     assert "CUT_IGNORED" in dealer.open
+    assert "1 coup since coup 1" in dealer.alerts["CUT_IGNORED"].text
     assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
     assert "CUT_IGNORED" not in dealer.open
     assert dealer.alerts["CUT_IGNORED"].reason == "no coup is dealt behind the cut card"

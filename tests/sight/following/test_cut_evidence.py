@@ -132,6 +132,13 @@ def test_hand_over_what_waits_says_nothing_of_it(shoe: Shoe) -> None:
     assert waits > LIES
 
 
+def test_what_may_be_a_face_is_no_cut_card_that_waits(shoe: Shoe) -> None:
+    """An exposed ace, half white, looked more like a cut card than like a face, and left."""
+    ace = _rests(3.0)
+    ace[5] = 5.5
+    assert shoe.rest(ace) is None
+
+
 LIE = LIES + 1
 
 

@@ -163,15 +163,18 @@ def test_coup_that_proves_to_be_none_is_taken_back() -> None:
     assert [[card.order for card in cards] for cards in reported] == [[6], []]
 
 
-def test_cut_card_is_reported_once_and_is_no_card_of_the_coup() -> None:
-    """The cut card is an event of its own; the next card has the first order."""
+@pytest.mark.parametrize(("before", "reported"), [(0, 0), (1, 1)], ids=["first", "later"])
+def test_cut_card_is_reported_once_and_is_no_card_of_the_coup(before: int, reported: int) -> None:
+    """The next card has the next order. The first that leaves a shoe may be an arm as well."""
     table = desk()
+    for _ in range(before):
+        table.play(deal_coup(table.stage, FIVE, UP))
     table.play(table.stage.deal(Prop(MOUTH, Kind.CUT), Pose(1200, 620, 100)))
     table.play(table.stage.wait(600))
     table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
     table.play(table.stage.wait(1000))
-    assert [type(event) for event in table.reported].count(CutCardOut) == 1
-    assert laid(table.coup(1)) == as_dealt(SIX[:1], 1)
+    assert [type(event) for event in table.reported].count(CutCardOut) == reported
+    assert laid(table.coup(1 + before)) == as_dealt(SIX[:1], 1 + len(FIVE) * before)
 
 
 @pytest.mark.parametrize(("kind", "burn", "exposed"),

@@ -66,11 +66,6 @@ class MouthNet(nn.Module):
         kinds = values[:, first:last] + shown
         return torch.cat([values[:, :first], kinds, values[:, last:]], 1), features
 
-    @staticmethod
-    def differences(x: Tensor) -> Tensor:
-        """Return what the first stage sees of an input, N x 9 x 56 x 80."""
-        return _differences(evenly_lit(x))
-
     def _looked_at(self, features: Tensor, now: Tensor, rest: Tensor) -> Tensor:
         """Return features, colours, their spread and the colours at rest where it looks, N x n."""
         pool = nn.functional.avg_pool2d

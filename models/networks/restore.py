@@ -3,7 +3,7 @@
 Export folds each batch normalisation into the convolution before it. Here the convolutions get the
 folded weights and each normalisation is set so that, on the pictures given, it changes nothing.
 A wider network takes over the weights of a narrower one and gives the same answers until it learns
-more.
+more. A normalisation that no convolution precedes is in the file as it is.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ WEIGHTED = {"Conv", "Gemm"}
 def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
     """Give `net` the weights of an ONNX file exported from one like it, or a narrower one.
 
-    `pictures` (N x 3 x H x W, 0 to 1) are typical input: the normalisations take their statistics
-    from them. ValueError if the file's layers are not those of `net`.
+    `pictures` (N x channels x H x W, 0 to 1) are typical input: the normalisations take their
+    statistics from them. ValueError if the file's layers are not those of `net`.
     """
     net.eval()
     layers = _layers_in_order(net, pictures[:1])
@@ -42,6 +42,7 @@ def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
             norm.weight.fill_(1.0)
         if target is not None and bias is not None:
             target[: len(bias)] = torch.from_numpy(bias)
+    _take_unfolded(net, exported)
     _settle(net, list(norms.values()), pictures)
 
 
@@ -61,6 +62,18 @@ def _take(layer: nn.Conv2d | nn.Linear, weight: Tensor) -> None:
     outputs, _, inputs = given.shape[:3]
     mine[:outputs] = 0
     mine[:outputs, :, :inputs] = given
+
+
+def _take_unfolded(net: nn.Module, exported: Path) -> None:
+    """Set the normalisations that the file has under their own names."""
+    stored = {
+        v.name: numpy_helper.to_array(v).copy() for v in onnx.load(exported).graph.initializer
+    }
+    for name, module in net.named_modules():
+        if isinstance(module, nn.BatchNorm2d) and f"{name}.running_mean" in stored:
+            own = [key for key in module.state_dict() if f"{name}.{key}" in stored]
+            values = {key: torch.from_numpy(stored[f"{name}.{key}"]) for key in own}
+            module.load_state_dict(values, strict=False)
 
 
 def _layers_in_order(net: nn.Module, picture: Tensor) -> list[nn.Conv2d | nn.Linear]:
@@ -113,7 +126,7 @@ def _settle(net: nn.Module, norms: list[nn.BatchNorm2d], pictures: Tensor) -> No
         hook.remove()
     for norm in norms:
         values = seen[id(norm)]
-        mean, variance = values.mean((0, 2, 3)), values.var((0, 2, 3))
+        mean, variance = values.mean((0, 2, 3)), values.var((0, 2, 3), correction=0)
         norm.running_mean.copy_(mean)  # type: ignore[union-attr]
         norm.running_var.copy_(variance)  # type: ignore[union-attr]
         norm.weight.copy_((variance + norm.eps).sqrt())

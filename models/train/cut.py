@@ -17,8 +17,9 @@ from datasets.mouth.pairs import pairs
 from models.networks.classifier import export_onnx
 from models.networks.cut import CutNet, example
 from models.networks.model_card import SHIPPED
+from models.networks.restore import restore
 from models.train.loop import Loop, Recipe, parser
-from models.train.mouth import resume, stacked, varied
+from models.train.mouth import stacked, varied
 from models.train.sample_bank import Bank, fill
 from vision.sight.detection.mouth import HEIGHT, WIDTH
 
@@ -48,9 +49,10 @@ class Training(Loop):
     def __init__(self, arguments: argparse.Namespace, held_out: Bank) -> None:
         net = CutNet()
         pictures, _ = held_out.slice(0, held_out.capacity)
-        resume(net.mouth, SHIPPED / "mouth.onnx", stacked(pictures)[:, :9])
         if arguments.resume:
-            net.load_state_dict(torch.load(arguments.resume, weights_only=True))
+            restore(net, Path(arguments.resume), stacked(pictures))
+        else:
+            restore(net.mouth, SHIPPED / "mouth.onnx", stacked(pictures)[:, :9])
         super().__init__(net, bank_of("train", arguments.bank), arguments)
         self.held_out = held_out
 

@@ -9,9 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import onnx
 import torch
-from onnx import numpy_helper
 from torch import Tensor, nn
 
 from datasets.mouth.answers import NO_CUT
@@ -19,6 +17,7 @@ from datasets.mouth.samples import mixed
 from datasets.mouth.shoes import Kind
 from models.networks.classifier import export_onnx
 from models.networks.mouth import MouthNet, example
+from models.networks.restore import restore
 from models.train.loop import Loop, Recipe, parser
 from models.train.sample_bank import Bank, fill
 from vision.sight.detection.mouth import HEIGHT, LABELS, WIDTH
@@ -87,7 +86,7 @@ class Training(Loop):
         self.held_out = held_out
         if arguments.resume:
             pictures, _ = self.held_out.slice(0, self.held_out.capacity)
-            resume(net, Path(arguments.resume), stacked(pictures))
+            restore(net, Path(arguments.resume), stacked(pictures))
             self.average.module.load_state_dict(self.net.state_dict())
 
     def batch(self) -> tuple[Tensor, Tensor]:
@@ -119,36 +118,6 @@ class Training(Loop):
     def measured(self) -> str:
         """Return how good it is on held-out decks and shoes."""
         return measure(self.average.module, self.held_out)
-
-
-def resume(net: MouthNet, path: Path, samples: Tensor) -> None:
-    """Put the weights of a checkpoint, or of an exported network, into a new one.
-
-    Export folds each normalisation into the convolution before it. The one that is put back has the
-    mean and spread that its values have over `samples` (N x 9 x 56 x 80), so that the network is
-    the same in training.
-    """
-    if path.suffix != ".onnx":
-        net.load_state_dict(torch.load(path, weights_only=True))
-        return
-    graph = onnx.load(str(path)).graph
-    values = {v.name: torch.from_numpy(numpy_helper.to_array(v).copy()) for v in graph.initializer}
-    own = net.state_dict()
-    folded = [values[name] for name in values if name not in own]
-    net.load_state_dict({name: values.get(name, own[name]) for name in own})
-    x = net.differences(samples)
-    with torch.no_grad():
-        modules = list(net.features.modules())
-        folds = [module for module in modules if isinstance(module, nn.Conv2d)]
-        norms = [module for module in modules if isinstance(module, nn.BatchNorm2d)]
-        for fold, norm, weight, bias in zip(folds, norms, folded[::2], folded[1::2], strict=True):
-            fold.weight.copy_(weight)
-            out = fold(x)
-            mean, spread = out.mean((0, 2, 3)), out.var((0, 2, 3), correction=0)
-            known = {"running_mean": mean, "running_var": spread, "bias": mean + bias}
-            known["weight"] = (spread + norm.eps).sqrt()
-            norm.load_state_dict(norm.state_dict() | known)
-            x = (out + bias[:, None, None]).relu()
 
 
 def _entropy(logits: Tensor, truth: Tensor, weights: Tensor | None = None) -> Tensor:

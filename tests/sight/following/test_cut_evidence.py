@@ -61,6 +61,19 @@ def test_white_cut_card_that_waits_is_no_face_in_the_mouth(cut: float, noticed: 
     assert sum(watch.look(waits, next(times), waits=1.0) for _ in range(40)) == noticed
 
 
+@pytest.mark.parametrize(("pictures", "noticed"), [(10, 0), (40, 1)], ids=["passes", "waits"])
+def test_what_looks_rather_like_a_back_is_a_face_if_it_waits(pictures: int, noticed: int) -> None:
+    """A court that waited came to 1 in 4, and what passed the mouth for 0.35 s as well."""
+    watch = ExposureWatch(50.0)
+    times = iter(range(0, 100_000, 50))
+    for _ in range(4):
+        back = np.array([0, 6, 0, 0.3, 0, -8, -9, -9, -6, -6, np.nan], np.float32)
+        assert not any(watch.look(back, next(times), waits=1.0) for _ in range(20))
+        watch.look(_out(), next(times), waits=0.0)
+    court = np.array([2, 0, -2, 0.3, 0, -1.2, -9, -9, -6, -6, np.nan], np.float32)
+    assert sum(watch.look(court, next(times), waits=1.0) for _ in range(pictures)) == noticed
+
+
 class Shoe:
     """A shoe from which cards leave, one a second."""
 

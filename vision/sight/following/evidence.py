@@ -52,13 +52,14 @@ STIRS = math.log(1 / 20)
 # looked like faces, by odds of 19; true exposures on films of another renderer are 4,000 times as
 # much like a face as the deck's backs.
 USUAL_CARDS = 15
-# For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
-# 1) must no card be out: the corner of one that is drawn and turned passes in less.
+# For so long, ms, does a face show in the mouth before it counts as exposed (what is one by 1 in 4,
+# four times as long), and so surely (0 to 1) must no card be out: the corner of one that is drawn
+# and turned passes in less.
 EXPOSED_MS, EXPOSED = 300, 0.8
 # And so likely (0 to 1) must it be a face, of all that shows, and of what is no back: of 16 true
 # ones of 11 films a court came to 0.22 and 0.99, the others to 0.8 and more, but an ace to 0.52 and
 # 0.55; a white cut card that waits half out to 0.57 and 0.57, else what stayed at the mouth, and
-# was as unlike the cards before, to 0.02 and 0.92, or to 0.14 and 0.15.
+# was as unlike the cards before, to 0.02 and 0.92, 0.14 and 0.15, or for 350 ms to 0.15 and 0.97.
 SHOWN, FACED = 0.1, 0.65
 # The most that counts of a network's word for the cut card in one picture, and of what waits, ln of
 # odds; and what those of a thing are that stays where it is.
@@ -371,7 +372,7 @@ class ExposureWatch:
         `values` (11) are those of the mouth's network at a time, ms.
         """
         elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
-        shows = False
+        shows = 0.0
         # No hand, nor an arm or a finger at the edge, which look like a card before the shoe.
         out = _softmax(np.asarray(values[:3], np.float64))[2]
         if waits > EXPOSED and values[8] <= 0 and out < 1 - EXPOSED:
@@ -380,11 +381,12 @@ class ExposureWatch:
             _, face, cut, none = _softmax(np.asarray(values[4:8], np.float64)).tolist()
             unlike = self._usual.above(odds)
             is_face = face > SHOWN and face > FACED * (face + cut + none)
-            shows = is_face and unlike is not None and unlike > self._least
+            shows = face if is_face and unlike is not None and unlike > self._least else 0.0
         if waits <= EXPOSED and self._waiting:
             self._usual.add(float(np.median(self._waiting)))
             self._waiting.clear()
-        before, self._shown_ms = self._shown_ms, self._shown_ms + elapsed if shows else 0.0
+        before = self._shown_ms
+        self._shown_ms = before + elapsed * shows if shows else 0.0
         return before < EXPOSED_MS <= self._shown_ms
 
 

@@ -29,7 +29,7 @@ from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import LipEvidence, SymbolTable
 from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.hypotheses import BEAM, Decoder, TableObservation
-from vision.sight.following.places import AsideEvidence, ElsewhereWatch, SlotEvidence
+from vision.sight.following.places import ElsewhereEvidence, ElsewhereWatch, SlotEvidence
 from vision.sight.following.procedure import (
     ELSEWHERE,
     OVER,
@@ -132,16 +132,17 @@ def decode(
     rules = Rules(dealing=Dealing(stream.dealing))
     decoder = Decoder(Procedure(rules), burn=BURN_SEEN, beam=beam)
     lip, slots = LipEvidence(table), SlotEvidence(table.slots)
-    outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
+    elsewhere, outside = ElsewhereEvidence(), ElsewhereWatch(stream.view)
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
     index = {at: index for index, at in enumerate(stream.looks)}
     begun = time.perf_counter()
     for at, values, still_at, sighting, _ in stream.moments(failing.mouth()):
         shown = None
         if sighting is not None:
-            aside = outside.take(len(elsewhere.look(sighting.boxes, at)), at)
+            aside = outside.look(sighting.boxes, at)
             places = slots.take(failing.slots(sighting.places, at), at)
-            shown = TableObservation.of(places, slots.holds, reads[index[at]], aside)
+            away = elsewhere.take(len(aside), sighting.boxes, at)
+            shown = TableObservation.of(places, slots.holds, reads[index[at]], away)
         likely = lip.take(values, at)
         if not decoder.step(at, likely, shown, mouth=lip.mouth, still_at=still_at):
             continue

@@ -9,7 +9,7 @@ from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.evidence import AtMouth, Lip
 from vision.sight.following.hypotheses import Decoder, Hypothesis, TableObservation
-from vision.sight.following.places import Values
+from vision.sight.following.places import Elsewhere, Values
 from vision.sight.following.procedure import Procedure
 
 FRAME_MS = 50
@@ -65,9 +65,8 @@ class Play:
                 slots[:, slot] = 0.0
         reads = {slot: points for slot, (side, points) in self.lying.items() if side == 2}
         holds = (slots[1:].max(axis=0) > slots[0]).tolist()
-        return TableObservation.of(
-            slots, holds, reads, (10.0 if self.aside else 0.5, 10.0 if self.more_aside else 0.5)
-        )
+        aside = (10.0 if self.aside else 0.5, 10.0 if self.more_aside else 0.5)
+        return TableObservation.of(slots, holds, reads, Elsewhere(aside, 1.0))
 
     def draw(self, *, seen: bool = True) -> None:
         """Draw a card from the shoe into the hand; of one that is not seen the hand is."""

@@ -32,6 +32,7 @@ from vision.sight.following.hypotheses import (
     TableObservation,
     is_lawful,
 )
+from vision.sight.following.places import Elsewhere
 from vision.sight.following.procedure import (
     ELSEWHERE,
     OVER,
@@ -262,7 +263,8 @@ def test_card_that_a_player_lifted_may_lie_in_sight_or_be_covered(
     aside = procedure.state((CARDS[ASIDE, BACK, None],))
     decoder = Decoder(procedure, burn=0.0)
     decoder.hypotheses = {Hypothesis(1, None, state): 0.5 for state in (lifted, aside)}
-    shown = TableObservation.of(np.zeros((3, len(Slot))), [False] * len(Slot), {}, (ratio, 1.0))
+    bare, elsewhere = np.zeros((3, len(Slot))), Elsewhere((ratio, 1.0), 1.0)
+    shown = TableObservation.of(bare, [False] * len(Slot), {}, elsewhere)
     decoder.step(1, np.zeros(len(Lip)), shown, mouth=AtMouth(0.0, 0.0), still_at=1)
     p = decoder.hypotheses
     found = sum(p[each] for each in p if each.state.cards == lifted.cards)

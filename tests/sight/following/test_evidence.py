@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.evidence import (
     EDGE_SYMBOLS,
     Lip,
     LipEvidence,
     SymbolTable,
 )
-from vision.sight.following.places import SYMBOLS, AsideEvidence, SlotEvidence, SlotObservation
+from vision.sight.following.places import SYMBOLS, ElsewhereEvidence, SlotEvidence, SlotObservation
 
 REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]
 
@@ -166,8 +167,22 @@ def test_table_of_other_symbols_is_refused() -> None:
 
 def test_card_seen_outside_the_slots_is_likelier_to_lie_there() -> None:
     """Seen it speaks for a card, unseen against one."""
-    aside = AsideEvidence()
-    first, more = aside.take(1, 0)
+    aside = ElsewhereEvidence()
+    first, more = aside.take(1, (), 0).cards
     assert first > 1 > more
-    assert aside.take(0, 100)[0] < 1
-    assert min(aside.take(2, 200)) > 1
+    assert aside.take(0, (), 100).cards[0] < 1
+    assert min(aside.take(2, (), 200).cards) > 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "score", "likely"), [(Kind.HAND, 0.5, 1), (Kind.HAND, 0.1, 0), (Kind.BACK, 0.9, 0)]
+)
+def test_card_is_hardly_in_a_hand_while_no_hand_is_seen(
+    kind: Kind, score: float, likely: int
+) -> None:
+    """A hand that is seen says nothing; none, for long, speaks ever more against it."""
+    box = Detection(np.zeros((4, 2), np.float32), kind, score)
+    evidence = ElsewhereEvidence()
+    found = [evidence.take(0, [box], at).hand for at in range(0, 1000, 100)]
+    assert (np.prod(found) == 1) == bool(likely)
+    assert likely or np.prod(found) < np.prod(found[:3]) < 1 / 2

@@ -54,7 +54,7 @@ from vision.sight.following.hypotheses import Decoder, TableObservation
 from vision.sight.following.places import (
     COVERED,
     STRONG,
-    AsideEvidence,
+    ElsewhereEvidence,
     ElsewhereWatch,
     FlashWatch,
     SlotEvidence,
@@ -136,9 +136,9 @@ class Follower:
         self._odds = allege_odds
         self.faces = faces
         self._lip, self._slots = LipEvidence(table), SlotEvidence(table.slots)
-        self._elsewhere = ElsewhereWatch(view)
+        self._outside = ElsewhereWatch(view)
         self._flash = FlashWatch(faces.classify, view)
-        self._aside = AsideEvidence()
+        self._elsewhere = ElsewhereEvidence()
         self._shown: tuple[SlotObservation, ...] = ()
         self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
@@ -247,7 +247,7 @@ class Follower:
 
     def _look(self, at: int, sight: Sight) -> TableObservation:
         places = self._shown = sight.places
-        outside = self._elsewhere.look(sight.boxes, at)
+        outside = self._outside.look(sight.boxes, at)
         self._note_flashed(at, sight)
         account = self.accounts.open[-1] if self.accounts.open else None
         out = zip(account.left_at, account.cards, strict=True) if account else ()
@@ -262,8 +262,8 @@ class Follower:
         values = self._slots.take(places, at)
         self._note_early(at, values)
         self._note_begun(at, places)
-        aside = self._aside.take(len(outside), at)
-        return TableObservation.of(values, self._slots.holds, reads, aside)
+        elsewhere = self._elsewhere.take(len(outside), sight.boxes, at)
+        return TableObservation.of(values, self._slots.holds, reads, elsewhere)
 
     def _note_begun(self, at: int, places: Sequence[SlotObservation]) -> None:
         """Take cards that lie there from the first look on for a coup that began before it."""

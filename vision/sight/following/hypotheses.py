@@ -22,6 +22,7 @@ from vision.sight.following.actions import ACTIONS, MISSED
 from vision.sight.following.cards import (
     ASIDE,
     CARDS,
+    HAND,
     SEEN,
     SHOE,
     TAKEN,
@@ -29,7 +30,7 @@ from vision.sight.following.cards import (
     CoupCard,
 )
 from vision.sight.following.evidence import AtMouth, Lip
-from vision.sight.following.places import Values
+from vision.sight.following.places import Elsewhere, Values
 
 Codes = tuple[str, ...]
 Layout = tuple[int | None, ...]  # slots, in the order of leaving
@@ -71,7 +72,8 @@ class State:
             aside = sum([card.place is ASIDE for card in self.cards])
             perhaps = sum([self.burning or _is_away(card) for card in self.cards])
             slots = tuple([(face, slot) for slot, face in shown.items()])
-            self._sights = Sights(slots, aside, perhaps)
+            in_hand = any(card.place is HAND for card in self.cards)
+            self._sights = Sights(slots, aside, perhaps, in_hand)
         return self._sights
 
     @property
@@ -86,12 +88,13 @@ class Sights(NamedTuple):
     """The slots in which cards are to be seen, each with whether a face; how many lie aside.
 
     `perhaps` so many more lie there: a burned card may have gone to the discard already, and what
-    a player lifted lies before them or is covered by their hand.
+    a player lifted lies before them or is covered by their hand. `in_hand`: one is on its way.
     """
 
     slots: tuple[tuple[bool, int], ...]
     aside: int
     perhaps: int
+    in_hand: bool
 
 
 def _is_away(card: CoupCard) -> bool:
@@ -382,8 +385,10 @@ class Decoder:
         for is_face, slot in sights.slots:
             p *= shown.ratios[is_face][slot]
         # Two or more look alike: what is seen says nothing of how many more there are.
-        for number, ratio in enumerate(shown.aside[: sights.aside + sights.perhaps]):
+        for number, ratio in enumerate(shown.elsewhere.cards[: sights.aside + sights.perhaps]):
             p *= ratio if number < sights.aside else max(1.0, ratio)
+        if sights.in_hand:
+            p *= shown.elsewhere.hand
         read = self._read.get(state)
         if read is None:
             read = self._read[state] = self._taken(state, shown)
@@ -429,26 +434,25 @@ class TableObservation(NamedTuple):
     """What a look at the slots shows: how likely a back and a face are against an empty slot.
 
     `ratios` is 2 x 6; `holds` says which slots were seen to hold a card; `reads` has the points of
-    the cards read in them; `aside` is how much likelier what is seen is if a first and a further
-    card lie elsewhere.
+    the cards read in them.
     """
 
     ratios: list[list[float]]
     holds: list[bool]
     reads: Reads
-    aside: tuple[float, float]
+    elsewhere: Elsewhere
 
     @classmethod
     def of(
-        cls, slots: Values, holds: list[bool], reads: Reads, aside: tuple[float, float]
+        cls, slots: Values, holds: list[bool], reads: Reads, elsewhere: Elsewhere
     ) -> TableObservation:
         """Return what log-likelihoods (3 x 6) of empty, back and face show."""
-        return cls(np.exp(slots[1:] - slots[0]).tolist(), holds, reads, aside)
+        return cls(np.exp(slots[1:] - slots[0]).tolist(), holds, reads, elsewhere)
 
     @property
     def reading(self) -> object:
         """What of it may change a state."""
-        return self.holds, self.reads, [ratio > 1 for ratio in self.aside]
+        return self.holds, self.reads, [ratio > 1 for ratio in self.elsewhere.cards]
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""
@@ -459,7 +463,7 @@ class TableObservation(NamedTuple):
                 shows = self.holds[place.lies]
                 points = self.reads.get(place.lies, points) if side.is_face else points
             elif place is ASIDE:
-                shows = self.aside[min(aside, 1)] > 1
+                shows = self.elsewhere.cards[min(aside, 1)] > 1
                 aside += 1
             after.append(CARDS[place, SEEN[side] if shows else side, points])
         return tuple(after)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -96,6 +97,10 @@ BURST_MS = 1000.0
 # that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
 # overlooked in one of ten.
 ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
+# How much likelier than else no hand is seen while a card is in one: of 3,053 looks at cards on
+# their way, of 17 films, 5 had none, of 20,463 others 11 in 100. More than that, since a detector
+# that does not know a hand misses it for long.
+HAND_UNSEEN = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -416,21 +421,35 @@ class _Runs:
         ]
 
 
-class AsideEvidence:
-    """Turns what is seen outside the slots into how much likelier it is if cards lie there."""
+class Elsewhere(NamedTuple):
+    """How much likelier what is seen outside the slots is if a first and a further card lie there.
+
+    And how much if a card is in the hand.
+    """
+
+    cards: tuple[float, float]
+    hand: float
+
+
+class ElsewhereEvidence:
+    """Turns what is seen outside the slots into how likely it is with cards there, or in a hand."""
 
     def __init__(self) -> None:
-        self._runs = _Runs((False, False))
+        self._runs = _Runs((False, False, True))
 
-    def take(self, seen: int, at: int) -> tuple[float, float]:
-        """Return the ratios of a first and of a further card for a look at a time, ms.
+    def take(self, cards: int, boxes: Sequence[Detection], at: int) -> Elsewhere:
+        """Return what a look at a time, ms, says, in which so many cards are seen there.
 
-        So many cards are seen there; a run counts as in the slots.
+        `boxes` are all of it, hands among them. A run counts as in the slots.
         """
-        first, more = self._runs.weights((seen > 0, seen > 1), at)
-        return (
-            (ASIDE_SEEN if seen > 0 else ASIDE_UNSEEN) ** first,
-            (ASIDE_SEEN if seen > 1 else ASIDE_UNSEEN) ** more,
+        hand = any(box.kind is Kind.HAND and box.score >= LEAST_HAND for box in boxes)
+        first, more, handless = self._runs.weights((cards > 0, cards > 1, hand), at)
+        return Elsewhere(
+            (
+                (ASIDE_SEEN if cards > 0 else ASIDE_UNSEEN) ** first,
+                (ASIDE_SEEN if cards > 1 else ASIDE_UNSEEN) ** more,
+            ),
+            1.0 if hand else HAND_UNSEEN**handless,
         )
 
 

@@ -94,6 +94,17 @@ def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     assert found[Lip.RETURNING] > found[Lip.EMERGING]
 
 
+def test_card_whose_edge_is_near_the_lip_is_not_held_before_the_shoe() -> None:
+    """One that is held there seems to be partly out at times, but far; one that goes back, near."""
+    lip = LipEvidence(_table())
+    lip.take(_wholly(1.2), 0)
+    far, near = (
+        lip.take([0.0, 6.0, 0.0, shift, *_wholly(shift)[4:]], at)
+        for at, shift in ((100, 0.7), (200, 0.2))
+    )
+    assert far[Lip.LINGERS] - near[Lip.LINGERS] > 2
+
+
 @pytest.mark.parametrize(("shift", "lies"), [(1.2, True), (1.5, False)])
 def test_card_that_lies_before_the_shoe_is_at_rest(shift: float, *, lies: bool) -> None:
     """What a hand holds and squeezes there moves, and is no second card that lies there."""

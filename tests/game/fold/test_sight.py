@@ -703,6 +703,19 @@ def test_cards_that_lie_in_no_slot_are_the_burn(burned: int, own: bool) -> None:
     assert (len(shoe.burned), shoe.last, shoe.out) == (burned, burned + 4, burned + 4)
 
 
+def test_coup_behind_what_was_no_burn_is_the_second() -> None:
+    """Its first cards were out, and so burned, before the burn proved to be the first coup."""
+    dealer = burn_table(11)
+    burn = replace(seen_card(1, "-:2d"), life=LYING)
+    dealer.tell(CoupSeen(dealer.tick(), 1, (burn,), sure=False))
+    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(5, "-:-"),), sure=False))
+    dealer.see(STANDS, coup=1)
+    dealer.first = 5
+    dealer.see(STANDS, coup=2)
+    assert dealer.table.shoe.burned == ()
+    assert dealer.states() == [(1, ResultState.FINAL), (2, ResultState.FINAL)]
+
+
 def test_burn_counted_again_after_it_was_over() -> None:
     """One burn card that was none makes the burn right."""
     dealer = burn_table()

@@ -28,7 +28,7 @@ from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenC
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Kind
-from vision.sight.following.cards import BACK, CARDS, GONE, HAND
+from vision.sight.following.cards import BACK, CARDS, FACE, GONE, GONE_ASIDE, HAND, SLOTS
 from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.follower import Follower, Resumed, Sight
 from vision.sight.following.hypotheses import Hypothesis
@@ -161,6 +161,19 @@ def test_coup_that_proves_to_be_none_is_taken_back() -> None:
         table.play(table.stage.wait(40))
     reported = [e.cards for e in table.reported if isinstance(e, CoupSeen) and e.coup == 2]
     assert [[card.order for card in cards] for cards in reported] == [[6], []]
+
+
+def test_coup_whose_cards_were_taken_for_the_burn_is_a_doubt() -> None:
+    """Burned cards gathered on the layout were a coup in another order, with a card too many."""
+    table = desk()
+    accounts, procedure = table.follower.accounts, table.follower.decoder.procedure
+    burned = procedure.state((CARDS[GONE_ASIDE, FACE, None],), burning=True)
+    lies = tuple(CARDS[SLOTS[slot], FACE, None] for slot in (2, 0, 1, 3))
+    for state in (burned, procedure.state(lies)):
+        hypotheses = {Hypothesis(1, None, state): 1.0}
+        accounts.decoder = SimpleNamespace(hypotheses=hypotheses, procedure=procedure)  # type: ignore[assignment]
+        table.play(table.stage.wait(100))
+    assert table.coup(1).doubt == "Its cards were taken for the burn."
 
 
 @pytest.mark.parametrize(("before", "reported"), [(0, 0), (1, 1)], ids=["first", "later"])

@@ -291,10 +291,10 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
     known = shoe.burn_of(event.coup) is not None
     if not cards or not burns or (other and not known):
         return 0
-    if other and table.coup_of_sight(event.coup) is None:
-        return len(cards)
     is_burn = shoe.burning or known
     slotted = next((i for i, card in enumerate(cards) if card.slot is not None), None)
+    if other and table.coup_of_sight(event.coup) is None and slotted is None:
+        return len(cards)
     if slotted is not None:
         aside = [i for i, card in enumerate(cards[:slotted]) if card.life is not Life.OUT]
         return aside[-1] + 1 if aside and is_burn else 0

@@ -91,6 +91,7 @@ class Account:
     seen: bool = True
     under_way: bool = False
     burning: bool = False
+    mixed: bool = False  # its cards were taken for a burn: some of them may be of one
     uncounted: bool = False  # of a burn: a card hid for a time what left after it
     published: CoupSeen | None = None
     open_since: int | None = None
@@ -130,6 +131,8 @@ class Account:
 
     def doubted(self, least: float) -> str:
         """Words for what is open: a departure that is not decided, or the two likeliest layouts."""
+        if self.is_laid and self.unseen > 1:
+            return "Not every card of it was seen to lie."
         undecided = [code for code, odds in self.odds.items() if 1 < odds < least]
         if self.is_laid and undecided:
             named = [words_of(code) for code in undecided if code in {RETURNED, TWO_OUT}]
@@ -181,6 +184,7 @@ class Account:
         self.under_way = self.p <= PLACED and lies <= (1 - PLACED) * total
         burning = sum(p for state, p in states.items() if state.burning) / total
         if not 1 - PLACED <= burning <= PLACED:
+            self.mixed |= self.burning and burning <= PLACED
             self.burning = burning > PLACED
         self._weigh(states)
         self._settle(at)

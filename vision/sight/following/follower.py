@@ -420,14 +420,14 @@ class Follower:
         late = waits and at - (account.open_since or at) >= DOUBT_MS
         if account.blind and any(odds > 1 for odds in account.odds.values()):
             account.doubt = "A part of it was not seen."
+        elif account.mixed:
+            account.doubt = "Its cards were taken for the burn."
         elif twice is not None:
             account.doubt = f"{twice} was read in two places, and seen to leave the shoe once."
         elif not is_open or not (decided or late or account.doubt):
             account.doubt = ""
         elif not account.doubt:
-            unseen = account.is_laid and account.unseen > 1
-            words = "Not every card of it was seen to lie."
-            account.doubt = words if unseen else account.doubted(self._odds)
+            account.doubt = account.doubted(self._odds)
 
     # --- what only sight can know ----------------------------------------------------------------
 

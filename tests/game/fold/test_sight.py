@@ -709,11 +709,13 @@ def test_coup_behind_what_was_no_burn_is_the_second() -> None:
     burn = replace(seen_card(1, "-:2d"), life=LYING)
     dealer.tell(CoupSeen(dealer.tick(), 1, (burn,), sure=False))
     dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(5, "-:-"),), sure=False))
-    dealer.see(STANDS, coup=1)
+    laid = tuple(seen_card(n, word) for n, word in enumerate(STANDS.split(), 1))
+    dealer.tell(CoupSeen(dealer.tick(), 1, laid, sure=False, doubt="They were taken for a burn."))
     dealer.first = 5
     dealer.see(STANDS, coup=2)
     assert dealer.table.shoe.burned == ()
-    assert dealer.states() == [(1, ResultState.FINAL), (2, ResultState.FINAL)]
+    assert dealer.states() == [(1, ResultState.HELD), (2, ResultState.FINAL)]
+    assert dealer.raised == ["REVIEW"]
 
 
 def test_burn_counted_again_after_it_was_over() -> None:

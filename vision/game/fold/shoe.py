@@ -187,12 +187,14 @@ def judge_burn(transition: Transition) -> None:
     """Raise what was wrong with the burn, over and surely counted; take back what was not.
 
     It is once the first coup has a result: cards that sight took from one for the other spoil both.
+    Nor is a burn missed where the first coup is in doubt.
     """
     rule, shoe = transition.table.rules.burn, transition.table.shoe
     burned, due, first = len(shoe.burned), shoe.burn_due, transition.table.coup_at(1)
     counted = due is not None and all(burn.sure for burn in shoe.burns)
     counted &= first is not None and first.shown is not None
-    if burned == 0 and rule.kind is not BurnKind.NONE:
+    doubted = first is not None and bool(first.doubt)
+    if burned == 0 and rule.kind is not BurnKind.NONE and not doubted:
         asked = "as the first card counts" if rule.kind is BurnKind.VALUE else f"{rule.cards} cards"
         transition.add_fault(Fault("burn", "BURN_MISSED", words_of("BURN_MISSED", rule=asked)))
     elif counted and burned != due:

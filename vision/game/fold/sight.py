@@ -69,7 +69,9 @@ def _begin(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -
         transition.table.set_coup(coup)
         return coup
     transition.pass_table_deadlines((Deadline.NEXT_CARD,))
-    if transition.table.shoe.burning:
+    if transition.table.shoe.burning and event.doubt:  # some of its cards may be burned
+        transition.table.shoe = transition.table.shoe._replace(burning=False)
+    elif transition.table.shoe.burning:
         end_burn(transition, transition.table.shoe)
     coup = begin(transition, (DealtCard(cards[0].order, cards[0].out_at),))
     unseen = coup.unseen

@@ -67,7 +67,7 @@ def test_exported_network_is_resumed_as_it_was(name: str) -> None:
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
     np.testing.assert_allclose(net.eval()(samples).detach().numpy(), expected, atol=1e-3)
-    # What a file has of its own statistics is not of noise.
+    # The other has a normalisation with statistics of its own, which noise does not have.
     if name == "mouth":
         found = net.train()(samples).detach().numpy()
         np.testing.assert_allclose(found, expected, atol=1e-4)

@@ -16,11 +16,12 @@ from tests.acceptance.logs import recorder_of, write_log
 from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, served
 from tests.browser.shoe import Shoe
 from tests.mqtt.mqtt_tools import free_port
-from vision.acceptance.answers import INCIDENTS, Answer, Dealt, Settled, answer_text
+from vision.acceptance.answers import INCIDENTS, Answer, Dealt, Keyed, Settled, answer_text
 from vision.acceptance.clerk import clerk
-from vision.acceptance.coups import LogBook
+from vision.acceptance.coups import LogBook, Terms
+from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import GROUPS, Report
-from vision.acceptance.tasks import judge
+from vision.acceptance.tasks import Keying, judge
 from vision.audit.continuity import audit_from
 from vision.audit.verify import Trust
 from vision.cli import main
@@ -223,6 +224,32 @@ def test_answer_kept_is_there_after_page_and_reader_were_killed(
     assert {each.by for each in book.keyed} == {FIRST}
     found, _ = audit_from(few / "table.sqlite", None, Trust())
     assert len(found.orders) >= 4
+
+
+def test_answer_that_gets_to_the_log_while_answers_are_read_is_not_asked_again(
+    few: Path, short: tuple[Path, dict[str, Answer]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Accepted between the look at what waits and that at the log, whichever is first."""
+    _, truth = short
+    detail = f"#1 {answer_text(truth['s1/1'])}"
+    sent = {"subject": "s1/1", "by": FIRST, "role": str(Role.INSPECTOR), "detail": detail}
+    in_log, book = [False], LogBook(few / "table.sqlite")
+
+    def renew(self: LogBook, read: Any = LogBook.renew) -> None:
+        read(self)
+        if in_log[0]:
+            self.keyed.append(Keyed("s1/1", FIRST, sent["role"], 1, truth["s1/1"]))
+        in_log[0] = True
+
+    def waiting() -> list[dict[str, str]]:
+        was, in_log[0] = in_log[0], True
+        return [] if was else [sent]
+
+    monkeypatch.setattr(LogBook, "renew", renew)
+    keying = Keying(book, Pictures(load(few / "table.toml"), book, []), Terms(0, 1))
+    keying.waiting = waiting
+    task = keying.task(FIRST)
+    assert (task["coup"], task["done"]) == ("s1/2", 1)
 
 
 def test_answers_unsent_by_a_command_that_was_killed_hold_up_nobody(

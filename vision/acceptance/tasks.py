@@ -309,10 +309,15 @@ class Keying:
         return self._book.coups.get(key) or self._book.ends[key]
 
     def _answers(self) -> dict[str, list[Keyed]]:
-        """Return the answers by coup: those in the log, and those that wait for its reader."""
+        """Return the answers by coup: those in the log, and those that wait for its reader.
+
+        One moves from what waits to the log while both are read: it is then found in both, and by
+        its revision counts once.
+        """
+        waiting = list(self.waiting())
         self._book.renew()
         answers = self._book.answers()
-        for sent in self.waiting():
+        for sent in waiting:
             one = keyed_of(*(sent.get(n, "") for n in ("subject", "by", "role", "detail")))
             if one is not None:
                 answers.setdefault(one.coup, []).append(one)

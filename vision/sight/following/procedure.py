@@ -310,9 +310,9 @@ class Procedure(StateSpace):
                 for over, share in _over(cards, slot) if back else ():
                     away = _put(cards, index, HELD[slot, over])
                     yield _move("lift", away, None, codes, share)
-            elif place.held:
+            if place.held:
                 yield from self._held(cards, index, codes)
-            elif place is ASIDE:
+            elif slot is not None or place is ASIDE:
                 yield from self._brought_on(cards, index, codes)
 
     def _held(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
@@ -329,10 +329,14 @@ class Procedure(StateSpace):
             yield _move("hold away", _put(cards, index, HELD[slot, None]), None, codes)
 
     def _brought_on(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
-        taken = {card.place.lies for card in cards}
-        others = tuple(card for i, card in enumerate(cards) if i != index)
-        for slot, share in self.due(others).items():
-            if slot == COMPLETE or slot in taken:
+        """Yield the moves of a card from aside to what is due, or from where it seemed to lie.
+
+        A hand may hold it over another slot of its hand for a second before it lays it.
+        """
+        lay, taken = cards[index].place.slot, {card.place.slot for card in cards}
+        before = cards[:index] if lay is not None else (*cards[:index], *cards[index + 1 :])
+        for slot, share in self.due(before).items():
+            if slot == COMPLETE or slot in taken or not (lay is None or slot in BESIDE[lay]):
                 continue
             for side in (BACK, FACE):
                 brought = _put(cards, index, SLOTS[slot], UNSEEN[side])

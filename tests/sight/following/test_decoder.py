@@ -346,13 +346,13 @@ def test_false_passage_at_the_mouth_accuses_nobody() -> None:
 
 
 def test_false_passage_behind_a_fourth_card_is_no_fifth() -> None:
-    """One card lies beside the slots: what passed the mouth after it is seen nowhere."""
+    """One card lies beside the slots: what passed the mouth after it is seen nowhere for 3 s."""
     play = Play()
     play.deal(*SIX)
     for _ in range(2):
         play.draw()
         play.aside = True
-        play.wait(2.0)
+        play.wait(3.0)
     play.sweep()
     account = play.decided()
     assert account.is_laid

@@ -223,6 +223,19 @@ def test_card_that_lay_aside_is_brought_on_to_any_slot_that_is_due() -> None:
     assert len(slots) > 2
 
 
+def test_card_that_a_hand_held_over_another_slot_lies_where_it_is_laid() -> None:
+    """In the slot of its hand that was due as it left, until a card lay there; as one from aside."""
+    seemed = (*lying(1, 2), CARDS[SLOTS[4], BACK, None])  # Punto's third slot, without a second
+    bring = ACTIONS["bring on"].due
+    assert put(seemed, 2, SLOTS[2]) == pytest.approx(bring)
+    assert put((*seemed, IN_HAND), 2, SLOTS[2]) == pytest.approx(bring)
+    assert not put(seemed, 2, SLOTS[3])
+    for second in (*lying(1, 2, 3)[2:], *gone(1, 2, 3)[2:]):
+        assert not put((*lying(1, 2), second, seemed[2]), 3, SLOTS[2])
+    whole = moves(lying(*FOUR))
+    assert {c.place for move in whole for c in move.cards if c.place in SLOTS} == {*SLOTS[:4]}
+
+
 def test_card_is_laid_in_the_slot_that_is_due_far_more_often_than_in_another() -> None:
     """In another slot of that hand it is at times; with the other hand by a departure."""
     cards = (*lying(1), IN_HAND)

@@ -76,7 +76,8 @@ ACTIONS: dict[str, Action] = {
     "take": _awaited(NEXT, DEPARTURE),  # the first of a clearing; not due: under-draw, removal
     "take more": _awaited(NEXT),  # the others
     "lies still": _free(MISSED),  # what seemed to be taken lies there
-    # What seemed to be in the hand is none. At ten times this rate true returns are missed; at a
-    # ten-thousandth passages that were none accuse (`models.evaluate.following --broken passages`).
-    "no card": _free(DEPARTURE / 2),
+    # What seemed to be in the hand is none. At twice this rate three more of twelve returns by a
+    # quick hand are missed; at half of it two more coups of 65 with passages that were none are
+    # held, at a five-thousandth they accuse (`models.evaluate.following --broken passages`).
+    "no card": _free(DEPARTURE / 4),
 }

@@ -224,7 +224,7 @@ def test_card_that_lay_aside_is_brought_on_to_any_slot_that_is_due() -> None:
 
 
 def test_card_that_a_hand_held_over_another_slot_lies_where_it_is_laid() -> None:
-    """In the slot of its hand that was due as it left, until a card lay there; as one from aside."""
+    """In the slot of its hand that was due as it left, until a card lies there."""
     seemed = (*lying(1, 2), CARDS[SLOTS[4], BACK, None])  # Punto's third slot, without a second
     bring = ACTIONS["bring on"].due
     assert put(seemed, 2, SLOTS[2]) == pytest.approx(bring)

@@ -270,7 +270,8 @@ class Crop:
         self.small = (width // self._shrink // 2 * 2, height // self._shrink // 2 * 2)
         self._mask = np.zeros((height, width), np.uint8)
         cv2.fillConvexPoly(self._mask, np.rint(hull - low).astype(np.int32), 255)
-        self._small_mask = cv2.resize(self._mask, self.small, interpolation=cv2.INTER_NEAREST)
+        small = cv2.resize(self._mask, self.small, interpolation=cv2.INTER_NEAREST)
+        self._small_mask = cv2.merge([small] * 3)
         self.corner = (int(low[0]), int(low[1]))  # the left upper one of a still, in the picture
 
     def covered(self, image: Image) -> Image:
@@ -295,8 +296,7 @@ class Crop:
         width, height = (length * self._shrink for length in self.small)
         part = image[self._part][:height, :width]
         small = cv2.resize(part, self.small, interpolation=cv2.INTER_AREA)
-        masked = cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask))
-        return _jpeg(masked, CLIP_QUALITY)
+        return _jpeg(cast(Image, cv2.bitwise_and(small, self._small_mask)), CLIP_QUALITY)
 
 
 def _jpeg(image: Image, quality: int) -> bytes:

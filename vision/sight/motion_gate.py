@@ -166,7 +166,9 @@ class WatchedPart:
 
     def keep(self) -> None:
         """Keep how it looks in the frame that the gate took last."""
-        self._stored = self._gate.thumbnail
+        before, self._stored = self._stored, self._gate.thumbnail
+        if before is not None and before.shape == self._stored.shape:
+            return
         # The rows and columns of the thumbnail that show the part, and a cell about it.
         size = np.array(self._stored.shape[::-1])
         low = np.clip(np.floor(self._outline.min(axis=0) * size) - 1, 0, size - 1).astype(int)

@@ -369,13 +369,12 @@ def bounds(points: Points) -> Points:
 
 def decode(output: Tensor, box: Letterbox, threshold: float) -> Boxes:
     """Turn the network's output (1 x (5 + classes) x N) into boxes in picture pixels."""
-    rows = output[0].T
-    scores = rows[:, 4:-1]
-    kinds = scores.argmax(axis=1)
-    best = scores[np.arange(len(rows)), kinds]
+    scores = output[0, 4:-1]
+    best = scores.max(axis=0)
     keep = best >= threshold
-    quads = box.back(corners(rows[keep, :4], rows[keep, -1]))
-    return Boxes(quads, kinds[keep], best[keep])
+    rows = output[0][:, keep].T
+    quads = box.back(corners(rows[:, :4], rows[:, -1]))
+    return Boxes(quads, scores[:, keep].argmax(axis=0), best[keep])
 
 
 def corners(boxes: Tensor, angles: Tensor) -> Points:

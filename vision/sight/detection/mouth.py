@@ -209,7 +209,7 @@ class MouthSight:
         now: Tensor = np.ascontiguousarray(planes, np.float32) / np.float32(255)
         rest = now if self._rest is None else self._rest
         # A card in a slot near the shoe looks like one that is just out.
-        now = np.where(self._patch.slots, rest, now)
+        np.copyto(now, rest, where=self._patch.slots)
         before = self._earlier(at, BEFORE_MS, now)
         patches = np.concatenate([rest, before, now])
         values = self._infer(patches[None])[0]
@@ -217,7 +217,7 @@ class MouthSight:
         at_rest, partly, wholly = (powers / powers.sum()).tolist()
         unlike = self._unlike(patches, wholly) if at_rest < 0.5 else self._none_out(at)
         is_rest = self._is_rest(now, at, self._patience(at_rest, partly, values[4:9]))
-        self._rest = rest + np.float32(LEARN_SHARE if is_rest else 0) * (now - rest)
+        self._rest = rest + np.float32(LEARN_SHARE) * (now - rest) if is_rest else rest
         self._past.append((at, now))
         return np.append(values, np.float32(unlike))
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,7 +207,7 @@ class Usual:
     @property
     def usual(self) -> float:
         """The median of the last cards; there must be some."""
-        return float(np.median(self._values))
+        return median(self._values)
 
     @property
     def is_known(self) -> bool:
@@ -254,7 +255,7 @@ class CutEvidence:
         None at rest. Of the first cards only the network's word counts, if it is sure.
         """
         others = float(np.logaddexp.reduce(logits[[4, 5, 7]]))
-        word = float(np.clip(logits[6] - others, -MOST_ODDS, MOST_ODDS))
+        word = min(max(float(logits[6]) - others, -MOST_ODDS), MOST_ODDS)
         at_rest, _, wholly = _softmax(logits[:3]).tolist()
         if at_rest > 0.5:
             hand, may_be_face = bool(logits[8] >= 0), _softmax(logits[4:8])[1] > SHOWN
@@ -267,8 +268,8 @@ class CutEvidence:
             self._waited = min(max(self._compared() or 0.0, 0.0), MOST_WAITING)
         self._rests_since = self.waits = None
         self._pictures.append((max(wholly, HARDLY), word))
-        beside = np.nan_to_num(logits[10]) if self.is_known else 0.0
-        self._unlike = min(max(self._unlike, float(beside)), MOST_ODDS)
+        beside = float(logits[10]) if self.is_known and logits[10] == logits[10] else 0.0
+        self._unlike = min(max(self._unlike, beside), MOST_ODDS)
         usual = self._leaving.usual if self.is_known else FIRST_WORD
         return np.array([self._word() - usual, self._unlike, self._waited, 1.0])
 
@@ -286,7 +287,7 @@ class CutEvidence:
             self._leaving.add(self._word())
             self._pictures.clear()
             if self._resting:
-                self._waiting.add(float(np.median(self._resting)))
+                self._waiting.add(median(self._resting))
                 self._resting.clear()
         if not hand and not self._pictures:
             self._resting.append(word)
@@ -294,10 +295,10 @@ class CutEvidence:
     def _word(self) -> float:
         """Return the network's word of the card that leaves, on average of its pictures."""
         weights, words = np.array(self._pictures).T
-        return float(np.average(words, weights=weights))
+        return float((words * weights).sum() / weights.sum())
 
     def _compared(self) -> float | None:
-        return self._waiting.above(float(np.median(self._resting))) if self._resting else None
+        return self._waiting.above(median(self._resting)) if self._resting else None
 
 
 class LipEvidence:
@@ -391,7 +392,7 @@ class ExposureWatch:
             is_face = face > SHOWN and face > FACED * (face + cut + none)
             shows = face if is_face and unlike is not None and unlike > self._least else 0.0
         if waits <= EXPOSED and self._waiting:
-            self._usual.add(float(np.median(self._waiting)))
+            self._usual.add(median(self._waiting))
             self._waiting.clear()
         before = self._shown_ms
         self._shown_ms = before + elapsed * shows if shows else 0.0

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import cv2
@@ -131,7 +132,7 @@ class ElsewhereWatch:
         for box in boxes:
             if box.kind not in {Kind.FACE, Kind.BACK} or box.score < SURE:
                 continue
-            middle = _middle(self._view, box)
+            middle = middle_of(self._view, box)
             if is_outside(self._view, middle):
                 same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
                 first = min((k[1] for k in same), default=at)
@@ -163,7 +164,7 @@ class FlashWatch:
             (box, middle)
             for box in boxes
             if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG
-            if is_outside(self._view, middle := _middle(self._view, box))
+            if is_outside(self._view, middle := middle_of(self._view, box))
         ]
         elapsed, self._at = min(FLASH_MS / 2, at - self._at), at
         if carried is None or carried != self._carried:
@@ -183,7 +184,8 @@ class FlashWatch:
         return all(np.hypot(*(middle - old)) >= NEAR_MM for old in self._before)
 
 
-def _middle(view: TableView, box: Detection) -> NDArray[np.float32]:
+@lru_cache(maxsize=64)  # of a box that stays it is asked by several at each look
+def middle_of(view: TableView, box: Detection) -> NDArray[np.float32]:
     """Return the middle of a box on the table, (2,) mm."""
     return np.asarray(view.homography.to_mm(box.quad).mean(axis=0), np.float32)
 
@@ -243,7 +245,7 @@ class SlotWatch:
         for box in boxes:
             if box.kind in {Kind.HAND, Kind.CUT} or box.score < WEAK:
                 continue
-            middle = _middle(self._view, box)
+            middle = middle_of(self._view, box)
             away = np.hypot(*(self._middles - middle).T)
             place = int(np.argmin(away))
             inside = distance_inside((float(middle[0]), float(middle[1])), self._areas[place]) >= 0
@@ -288,10 +290,15 @@ class SlotWatch:
             self._empty[place] = empty + np.float32(LEARN_SHARE) * (now - empty)
 
 
+@lru_cache(maxsize=8)
+def _slot_middles(view: TableView) -> Points:
+    return np.array([area.mean(axis=0) for area in view.slots.values()], np.float32)
+
+
 def is_outside(view: TableView, middle: NDArray[np.float32]) -> bool:
     """Whether the middle of a card (2, mm) is outside slots, mouth and discard."""
     point = (float(middle[0]), float(middle[1]))
-    near = min(float(np.hypot(*(area.mean(axis=0) - middle))) for area in view.slots.values())
+    near = float(np.hypot(*(_slot_middles(view) - middle).T).min())
     other = [view.mouth, *([] if view.discard is None else [view.discard])]
     return near >= APART_MM and all(distance_inside(point, area) < -NEAR_MM / 2 for area in other)
 
@@ -311,7 +318,7 @@ def slot_corners(view: TableView) -> Points:
 def card_length(view: TableView) -> float:
     """Return the longest that a card in any slot is in the picture, px."""
     length = max(view.card_mm)
-    middles = np.array([area.mean(axis=0) for area in view.slots.values()], np.float32)
+    middles = _slot_middles(view)
     ends = middles + np.array([[[length, 0]], [[0, length]]], np.float32)
     there = view.homography.to_px(middles)
     return max(float(np.hypot(*(view.homography.to_px(way) - there).T).max()) for way in ends)
@@ -393,8 +400,7 @@ class FaceCheck:
 
 def _meets(quad: Points, area: Points) -> bool:
     """Whether the upright box round a quad shares anything with an area (2 x 2 px)."""
-    low, high = bounds(quad)
-    return bool((low < area[1]).all() and (high > area[0]).all())
+    return bool((quad.min(axis=0) < area[1]).all() and (quad.max(axis=0) > area[0]).all())
 
 
 # --- as evidence ----------------------------------------------------------------------------------

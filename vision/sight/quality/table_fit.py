@@ -34,6 +34,7 @@ from vision.sight.following.places import (
     SURE,
     SlotObservation,
     is_outside,
+    middle_of,
 )
 from vision.sight.geometry.plane import Homography, Image, Points, TableView, overlap
 
@@ -216,7 +217,7 @@ class TableFit:
             seen = [fmean(rest.mirrored) for rest in self._rests if rest.mirrored]
             self._mirrored = seen[-MIRROR_CARDS:]
         sure = [box for box in boxes if box.kind is Kind.FACE and box.score >= SURE]
-        beside = sum(is_outside(self._view, self._middle(box)) for box in sure)
+        beside = sum(is_outside(self._view, middle_of(self._view, box)) for box in sure)
         self._outside += 1 if beside > 1 and not lying else -1 if faces else 0
         self._outside = min(max(self._outside, 0), 2 * OUTSIDE_PICTURES)
 
@@ -250,7 +251,7 @@ class TableFit:
         """Return the surest card that lies in clear sight, at rest, in each slot or beside it."""
         found: dict[Slot, Detection] = {}
         for box in sorted(boxes, key=lambda box: box.score):
-            away = np.hypot(*(self._middles - self._middle(box)).T)
+            away = np.hypot(*(self._middles - middle_of(self._view, box)).T)
             slot = Slot(int(away.argmin()))
             its = shown[slot] if slot < len(shown) else None
             if its is None or its.moves or its.covered > COVERED or away[slot] >= APART_MM:
@@ -258,9 +259,6 @@ class TableFit:
             if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG:
                 found[slot] = box
         return found
-
-    def _middle(self, box: Detection) -> Points:
-        return np.asarray(self._view.homography.to_mm(box.quad).mean(axis=0), np.float32)
 
     def drift(self) -> str | None:
         """Return in words how far cards lie from where the table file has them, if too far."""

@@ -268,7 +268,8 @@ class CutEvidence:
             self._waited = min(max(self._compared() or 0.0, 0.0), MOST_WAITING)
         self._rests_since = self.waits = None
         self._pictures.append((max(wholly, HARDLY), word))
-        beside = float(logits[10]) if self.is_known and logits[10] == logits[10] else 0.0
+        beside = float(logits[10])
+        beside = beside if self.is_known and not math.isnan(beside) else 0.0
         self._unlike = min(max(self._unlike, beside), MOST_ODDS)
         usual = self._leaving.usual if self.is_known else FIRST_WORD
         return np.array([self._word() - usual, self._unlike, self._waited, 1.0])

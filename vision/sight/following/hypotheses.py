@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -256,13 +256,21 @@ Reads = Mapping[int, int]
 
 
 def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
-    """Return the parts with the most weight, above `least`, `most` of them; and a lawful one."""
+    """Return the parts with the most weight, above `least`, `most` of them; and a lawful one.
+
+    Half of them are lawful ones if there are so many: or else, of two explanations that are about
+    as likely, one would go on in more variants than the other, and win by that.
+    """
     likeliest = [part for part in parts.items() if part[1] > least]
     if len(likeliest) > most:
-        likeliest = sorted(likeliest, key=itemgetter(1), reverse=True)[:most]
-    if not any(is_lawful(Hypothesis(*key)) for key, _ in likeliest):
-        lawful = (part for part in parts.items() if is_lawful(Hypothesis(*part[0])))
-        likeliest += sorted(lawful, key=lambda part: -part[1])[:1]
+        lawful, others = list[tuple[Any, float]](), list[tuple[Any, float]]()
+        for part in sorted(likeliest, key=itemgetter(1), reverse=True):
+            has_room = len(lawful) < most / 2 and is_lawful(part[0])
+            (lawful if has_room else others).append(part)
+        likeliest = [*lawful, *others[: most - len(lawful)]]
+    if not any(is_lawful(key) for key, _ in likeliest):
+        left = (part for part in parts.items() if is_lawful(part[0]))
+        likeliest += sorted(left, key=lambda part: -part[1])[:1]
     return dict(likeliest)
 
 
@@ -425,9 +433,10 @@ class Decoder:
         self.hypotheses = {hypothesis: p / total for hypothesis, p in merged.items()}
 
 
-def is_lawful(hypothesis: Hypothesis) -> bool:
+def is_lawful(hypothesis: tuple[int, State | None, State]) -> bool:
     """Whether nobody departed from procedure in the running coup and in the one before."""
-    return not hypothesis.state.codes and (hypothesis.before is None or not hypothesis.before.codes)
+    _, before, state = hypothesis
+    return not state.codes and (before is None or not before.codes)
 
 
 class TableObservation(NamedTuple):

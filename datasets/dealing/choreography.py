@@ -183,14 +183,14 @@ class _Coup:
             now = left.pop(0)
             if left and self.wrong.get(left[0].order) == "TWO_CARDS_OUT":
                 self._lay_together(now, left.pop(0), face_up=face_up)
-            elif self._may_hold(now, *left[:1]) and takes_two(dealer):
+            elif self._may_hold(now, *left[:2]) and takes_two(dealer):
                 lay_two(dealer, now, left.pop(0), face_up=face_up)
             else:
                 reach_over(dealer)
                 self._lay(now, face_up=face_up)
 
     def _may_hold(self, *cards: Drawn) -> bool:
-        """Whether two cards, with no mistake among them, may be drawn one after the other."""
+        """Whether two cards may be drawn one after the other: none, nor the next, has a mistake."""
         clean = (card.slot is not None and card.order not in self.wrong for card in cards)
         return len(cards) > 1 and all(clean)
 

@@ -56,8 +56,7 @@ AHEAD = 10
 # Seconds that the end of the thread is waited for: longer than a look takes on a loaded machine. A
 # thread that is within a model when the program ends makes it end with an error.
 JOIN_S = 4.0
-# Objects that are made, beyond those that go, from one search for garbage to the next: Python's 700
-# come with every second picture, though what sight makes hardly ever refers to itself.
+# Objects made, beyond those that go, before garbage is searched for: Python's 700 come at once.
 GARBAGE = 10_000
 
 

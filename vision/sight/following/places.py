@@ -200,7 +200,8 @@ class SlotWatch:
         self._areas = [np.asarray(view.slots[slot], np.float32) for slot in Slot]
         self._middles = np.array([area.mean(axis=0) for area in self._areas])
         self._sizes = [abs(cv2.contourArea(area)) for area in self._areas]
-        self._empty: list[Patches | None] = [None] * len(Slot)
+        self._empty: Patches = np.zeros((len(Slot), PATCH[1], PATCH[0], 3), np.float32)
+        self._known = np.zeros(len(Slot), bool)  # which empty slots are
         self._odd_since: list[int | None] = [None] * len(Slot)
         self._past: deque[tuple[int, Patches]] = deque()
 
@@ -208,8 +209,7 @@ class SlotWatch:
         self, boxes: Sequence[Detection], image: Image, at: int
     ) -> tuple[SlotObservation, ...]:
         """Return what the slots show at a time (ms); boxes of cards and hands in pixels."""
-        patches = np.stack([cut(image) for cut in self._cutters])
-        now = patches.astype(np.float32) / np.float32(255)
+        now: Patches = np.stack([cut(image) for cut in self._cutters]) / np.float32(255)
         # The newest patches that are old enough to show a movement.
         while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:
             self._past.popleft()
@@ -221,15 +221,15 @@ class SlotWatch:
             box is None and share < COVERED and moved <= MOVES
             for box, share, moved in zip(found, covered, motion, strict=True)
         ]
-        light = self._light(now, bare)
+        # A cloud or a camera that adapts changes all bare slots, what came to lie in one only that.
+        changes = (now - self._empty).mean(axis=(1, 2))[self._known & bare]
+        least = min(changes, key=lambda change: float(np.abs(change).sum()), default=np.float32(0))
+        differences = np.abs(now - least - self._empty).mean(axis=(1, 2, 3)).tolist()
         observations = []
         for place in range(len(Slot)):
             box, moves = found[place], bool(motion[place] > MOVES)
-            empty = self._empty[place]
             # By the box while the empty slot is unknown.
-            unlike = float(box is not None)
-            if empty is not None:
-                unlike = float(np.abs(now[place] - light - empty).mean())
+            unlike = differences[place] if self._known[place] else float(box is not None)
             if bare[place]:
                 self._learn(place, now[place], unlike, at)
             elif box is not None:
@@ -266,28 +266,14 @@ class SlotWatch:
                     covered[place] = max(covered[place], share)
         return covered
 
-    def _light(self, now: Patches, bare: Sequence[bool]) -> Patches:
-        """Return by how much (3 values, BGR) the light has changed, by the least changed bare slot.
-
-        A cloud or a camera that adapts changes all of them; what came to lie in one changes that.
-        """
-        changes = [
-            (patch - empty).mean(axis=(0, 1))
-            for patch, empty, is_bare in zip(now, self._empty, bare, strict=True)
-            if is_bare and empty is not None
-        ]
-        none = np.zeros(3, np.float32)
-        return min(changes, key=lambda change: float(np.abs(change).sum()), default=none)
-
     def _learn(self, place: int, now: Patches, unlike: float, at: int) -> None:
         """Learn an empty slot: at once, then slowly, and at once where the light has changed."""
-        empty, since = self._empty[place], self._odd_since[place]
-        odd = unlike > UNLIKE[0]
+        since, odd = self._odd_since[place], unlike > UNLIKE[0]
         self._odd_since[place] = (at if since is None else since) if odd else None
-        if empty is None or (odd and since is not None and at - since >= RELEARN_MS):
-            self._empty[place], self._odd_since[place] = now.copy(), None
+        if not self._known[place] or (odd and since is not None and at - since >= RELEARN_MS):
+            self._empty[place], self._known[place], self._odd_since[place] = now, True, None
         elif not odd:
-            self._empty[place] = empty + np.float32(LEARN_SHARE) * (now - empty)
+            self._empty[place] += np.float32(LEARN_SHARE) * (now - self._empty[place])
 
 
 @lru_cache(maxsize=8)

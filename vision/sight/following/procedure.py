@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 
 from vision.game.events import Slot
 from vision.game.rules import BurnKind, Dealing, Rules
@@ -108,8 +109,8 @@ class Procedure(StateSpace):
                     # Of two drawn one after the other, a hand holds one while another lays one.
                     table = tuple(replace(move, by=By.HAND) for move in table)
                 found = [*self._at_lip(cards, lip, codes), *table]
-            found.sort(key=lambda move: -move.rate)
-            rate, cost = sum(move.rate for move in found), sum(move.cost for move in found)
+            found.sort(key=attrgetter("rate"), reverse=True)
+            rate, cost = sum([move.rate for move in found]), sum([move.cost for move in found])
             state.moves = Moves(tuple(found), rate, cost)
         return state.moves
 

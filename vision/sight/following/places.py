@@ -209,14 +209,14 @@ class SlotWatch:
         self, boxes: Sequence[Detection], image: Image, at: int
     ) -> tuple[SlotObservation, ...]:
         """Return what the slots show at a time (ms); boxes of cards and hands in pixels."""
-        now: Patches = np.stack([cut(image) for cut in self._cutters]) / np.float32(255)
+        patches = np.stack([cut(image) for cut in self._cutters])
+        now = np.divide(patches, 255, dtype=np.float32)
         # The newest patches that are old enough to show a movement.
         while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:
             self._past.popleft()
         motion = np.abs(now - (self._past[0][1] if self._past else now)).mean(axis=(1, 2, 3))
         self._past.append((at, now))
-        found = self._boxes_of(boxes)
-        covered = self._covered(boxes)
+        found, covered = self._boxes_of(boxes), self._covered(boxes)
         bare = [
             box is None and share < COVERED and moved <= MOVES
             for box, share, moved in zip(found, covered, motion, strict=True)

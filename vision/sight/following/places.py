@@ -209,8 +209,7 @@ class SlotWatch:
         self, boxes: Sequence[Detection], image: Image, at: int
     ) -> tuple[SlotObservation, ...]:
         """Return what the slots show at a time (ms); boxes of cards and hands in pixels."""
-        patches = np.stack([cut(image) for cut in self._cutters])
-        now = np.divide(patches, 255, dtype=np.float32)
+        now = np.divide([cut(image) for cut in self._cutters], 255, dtype=np.float32)
         # The newest patches that are old enough to show a movement.
         while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:
             self._past.popleft()

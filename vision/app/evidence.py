@@ -37,14 +37,7 @@ from vision.game.outputs import (
 )
 from vision.record.facts import EvidenceKept, Hold, Medium
 from vision.sight.geometry.plane import Frame, Image
-from vision.storage.evidence import (
-    Doomed,
-    EvidenceLimits,
-    EvidenceStore,
-    Why,
-    file_name,
-    folder_of,
-)
+from vision.storage.evidence import Doomed, EvidenceLimits, EvidenceStore, Why, file_name, folder_of
 from vision.wire.messages import topic_level
 from vision.wire.session import Shelf, TableSession
 

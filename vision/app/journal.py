@@ -34,14 +34,7 @@ from vision.storage.log import Store, changed_log
 from vision.storage.log_reader import proven_messages, recent_orders
 from vision.version import VERSION
 from vision.wire.commands import UNANSWERED, Fields, RefusedError, ref_of
-from vision.wire.messages import (
-    Message,
-    MessageStream,
-    answer,
-    health,
-    last_will,
-    unix_ms,
-)
+from vision.wire.messages import Message, MessageStream, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession
 
 

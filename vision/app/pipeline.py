@@ -44,11 +44,7 @@ from vision.sight.geometry.plane import Frame, Image
 from vision.sight.motion_gate import MotionGate, WatchedPart
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.table_fit import TableFit
-from vision.sight.quality.view import (
-    ReadingTrend,
-    ViewCheck,
-    ViewLimits,
-)
+from vision.sight.quality.view import ReadingTrend, ViewCheck, ViewLimits
 from vision.sight.reading.faces import FaceReader, Limits
 
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]

@@ -139,11 +139,7 @@ class MachineChecks:
     """
 
     def __init__(
-        self,
-        config: TableConfig,
-        journal: Journal,
-        recorder: EvidenceRecorder,
-        metrics: Metrics,
+        self, config: TableConfig, journal: Journal, recorder: EvidenceRecorder, metrics: Metrics
     ) -> None:
         """Look after the machine of a run that these are the parts of."""
         self._journal, self._recorder, self._metrics = journal, recorder, metrics

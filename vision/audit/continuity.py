@@ -15,14 +15,7 @@ from typing import NamedTuple
 from vision.audit.verify import Found, Trust, audit
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.codec import GENESIS, Record
-from vision.storage.log_reader import (
-    WHOLE,
-    Rows,
-    Walk,
-    checkpoints,
-    is_table,
-    read_part,
-)
+from vision.storage.log_reader import WHOLE, Rows, Walk, checkpoints, is_table, read_part
 
 
 class Ended(NamedTuple):

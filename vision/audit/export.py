@@ -17,13 +17,7 @@ from importlib.resources.abc import Traversable
 from itertools import chain, groupby, takewhile
 from pathlib import Path
 
-from vision.audit.verify import (
-    Auditor,
-    Found,
-    Trust,
-    audit,
-    demand_signature,
-)
+from vision.audit.verify import Auditor, Found, Trust, audit, demand_signature
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import refuse_existing
 from vision.record.chain import record_line
@@ -379,9 +373,7 @@ def _pieces(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def evidence_words(
-    stored: Iterable[EvidenceKept],
-    read: Mapping[str, str],
-    deleted: Collection[str] | None = None,
+    stored: Iterable[EvidenceKept], read: Mapping[str, str], deleted: Collection[str] | None = None
 ) -> str:
     """Return how the evidence stands; `read` gives the SHA-256 of each file that is there.
 

@@ -93,10 +93,7 @@ class Found:
 
 
 def audit(
-    records: Iterable[Record],
-    trust: Trust,
-    begin: CheckpointMark = WHOLE,
-    walk: Walk | None = None,
+    records: Iterable[Record], trust: Trust, begin: CheckpointMark = WHOLE, walk: Walk | None = None
 ) -> Found:
     """Verify a log, or record 0 and the part of one from `begin` on.
 

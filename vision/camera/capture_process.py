@@ -58,11 +58,7 @@ from vision.sight.geometry.plane import Image
 
 # Options of the video library. RTSP by TCP. No time is spent on finding out format and rate: what
 # comes meanwhile holds a key frame, and the next may be seconds off.
-OPTIONS = {
-    "rtsp_transport": "tcp",
-    "analyzeduration": "500000",
-    "fpsprobesize": "0",
-}
+OPTIONS = {"rtsp_transport": "tcp", "analyzeduration": "500000", "fpsprobesize": "0"}
 # What the video library may open for an address, by its scheme. Without this list a camera, or who
 # stands in its place, could send the library to files of this machine, or to other machines.
 PROTOCOLS = {

@@ -33,15 +33,7 @@ from vision.camera.capture_process import (
     scheme_of,
     slot_offset,
 )
-from vision.camera.decoding import (
-    OUTAGE_EVERY_S,
-    Outage,
-    Pace,
-    Shot,
-    byte_count,
-    paced,
-    unpacked,
-)
+from vision.camera.decoding import OUTAGE_EVERY_S, Outage, Pace, Shot, byte_count, paced, unpacked
 from vision.clock import now_ms
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError

@@ -11,13 +11,7 @@ from pathlib import Path
 
 from vision.audit.continuity import Ended, audit_from, parse_ended
 from vision.audit.export import audit_archive, digests_of, evidence_words, is_archive
-from vision.audit.verify import (
-    Found,
-    Trust,
-    demand_signature,
-    is_proven,
-    words,
-)
+from vision.audit.verify import Found, Trust, demand_signature, is_proven, words
 from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.storage.evidence import folder_of

@@ -19,14 +19,7 @@ from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
 from vision.game.explain import LaidCard, dealt_in_order, dealt_to_hands, tableau_rows
 from vision.game.explain import explain as explained
-from vision.game.odds import (
-    Edge,
-    OutcomeCounts,
-    count,
-    edges,
-    percent,
-    remaining,
-)
+from vision.game.odds import Edge, OutcomeCounts, count, edges, percent, remaining
 from vision.game.rules import Profile
 from vision.game.wagers import EGALITES, Bet, winning_wagers
 

@@ -157,10 +157,7 @@ def due(tableau: Tableau, punto: int, banco: int, drawn: tuple[int | None, bool]
 
 @lru_cache(maxsize=65536)  # asked of every hypothesis of sight
 def expected(
-    punto: Points,
-    banco: Points,
-    tableau: Tableau = STANDARD,
-    order: tuple[Slot, ...] = DEAL_ORDER,
+    punto: Points, banco: Points, tableau: Tableau = STANDARD, order: tuple[Slot, ...] = DEAL_ORDER
 ) -> frozenset[Slot | None]:
     """Return every slot where the next card may go; `None` in it: the coup may be complete.
 

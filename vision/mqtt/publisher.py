@@ -80,13 +80,7 @@ class Publisher:
     """Sends a table's messages to one broker, for as long as it takes."""
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        outbox: Outbox,
-        *,
-        will: Message,
-        bulk: Bulk,
-        secret: str = "",
+        self, endpoint: Endpoint, outbox: Outbox, *, will: Message, bulk: Bulk, secret: str = ""
     ) -> None:
         """Prepare; nothing is sent before `start`.
 

@@ -20,13 +20,7 @@ from typing import IO, Any, NamedTuple
 
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
-from vision.record.chain import (
-    ODD,
-    BrokenChainError,
-    of_record,
-    record_from_line,
-    verified,
-)
+from vision.record.chain import ODD, BrokenChainError, of_record, record_from_line, verified
 from vision.record.codec import GENESIS, Record, event_from_json
 from vision.record.facts import Anchored, Nonce
 from vision.storage.log import MESSAGES, messages_from

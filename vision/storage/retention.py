@@ -205,10 +205,7 @@ def certificate(
     why = "age" if segment.until < now - limits.keep_days * DAY_MS else "size"
     when = (segment.since, segment.until)
     went = Went(segment.first, segment.last, *when, why, limits.keep_days, limits.max_mb)
-    return {
-        "pruned": sorted([*others, [first, segment.last, digest]]),
-        "went": went._asdict(),
-    }
+    return {"pruned": sorted([*others, [first, segment.last, digest]]), "went": went._asdict()}
 
 
 def newest_pruning(db: sqlite3.Connection) -> int | None:

@@ -34,13 +34,7 @@ from vision.game.outputs import (
 from vision.game.roads import Roads, empty_roads, roads_payload
 from vision.game.wagers import Betting, winning_wagers
 from vision.record.codec import canonical, fields_of, to_json
-from vision.record.facts import (
-    Anchored,
-    EvidenceKept,
-    LogBegun,
-    Medium,
-    anchor_content,
-)
+from vision.record.facts import Anchored, EvidenceKept, LogBegun, Medium, anchor_content
 
 Content = dict[str, object]
 

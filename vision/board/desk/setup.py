@@ -26,13 +26,7 @@ from vision.board.login.sessions import Session
 from vision.board.rights import MAY_SEE
 from vision.board.web import RefusalError
 from vision.config.editor import TableFile
-from vision.config.profiles import (
-    DEALINGS,
-    WagersSection,
-    in_a_line,
-    load_profile,
-    profile_names,
-)
+from vision.config.profiles import DEALINGS, WagersSection, in_a_line, load_profile, profile_names
 from vision.config.table import load
 from vision.errors import OutsideError
 from vision.record.facts import Fact
@@ -45,11 +39,7 @@ NOT_HERE = (
 # Stands for the picture in which a command draws what the reader makes of the table.
 DRAWN = "DRAWN.jpg"
 # The commands that a page may run, by name: the words after `shoe-reader`; the table file is last.
-JOBS = {
-    "check": ("check",),
-    "enrol": ("enrol",),
-    "run": ("run", "--draw", DRAWN),
-}
+JOBS = {"check": ("check",), "enrol": ("enrol",), "run": ("run", "--draw", DRAWN)}
 # Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.
 STORED_LINES = 200
 # Seconds that a command has to end in order before it is killed: on a loaded machine more than 5.

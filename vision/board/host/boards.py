@@ -20,14 +20,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from vision.access.users import (
-    Credential,
-    RoleName,
-    User,
-    Users,
-    load_credential,
-    save_users,
-)
+from vision.access.users import Credential, RoleName, User, Users, load_credential, save_users
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust
 from vision.board.desk.history import Backfill, History

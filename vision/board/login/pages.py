@@ -36,12 +36,7 @@ class LoginPages:
     """Logs people in and out, and answers requests only in the roles that may send them."""
 
     def __init__(
-        self,
-        identities: Identities,
-        sessions: Sessions,
-        address: BoardSection,
-        *,
-        header: str = "",
+        self, identities: Identities, sessions: Sessions, address: BoardSection, *, header: str = ""
     ) -> None:
         """Prepare; the records of the identities keep each log-in and log-out.
 

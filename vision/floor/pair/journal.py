@@ -294,10 +294,7 @@ class PairJournal(Journal):
         unbroken = is_counted and watched
         started = Started(at, new_boot(), VERSION, models, identity, term, unbroken=unbroken)
         missed = [replace(event, at=max(at, event.at)) for event in own.unpublished(self.table)]
-        return (
-            *steps,
-            *self.begin(started, before=(fact,), more=missed if is_counted else ()),
-        )
+        return (*steps, *self.begin(started, before=(fact,), more=missed if is_counted else ()))
 
     def _write(
         self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]

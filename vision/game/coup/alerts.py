@@ -71,9 +71,7 @@ ALERT_LIFE: dict[AlertState, dict[AlertEvent, AlertState]] = {
         AlertEvent.FAULT_FOUND: RAISED,
     },
     # Off the desk; a fault that has grown graver since raises it again.
-    CLOSED: {
-        AlertEvent.FAULT_FOUND: RAISED,
-    },
+    CLOSED: {AlertEvent.FAULT_FOUND: RAISED},
 }
 
 

@@ -37,11 +37,7 @@ class ResultEvent(StrEnum):
 # {state: {event: state after it}}; None: the coup is running and has no result yet.
 RESULT_LIFE: dict[ResultState | None, dict[ResultEvent, ResultState]] = {
     # Running: nothing is published but the cards as they lie.
-    None: {
-        ResultEvent.SETTLED: FINAL,
-        ResultEvent.WITHHELD: HELD,
-        ResultEvent.VOIDED: VOID,
-    },
+    None: {ResultEvent.SETTLED: FINAL, ResultEvent.WITHHELD: HELD, ResultEvent.VOIDED: VOID},
     # Held: the house knows that there is a result, and not what it is.
     HELD: {
         ResultEvent.SETTLED: FINAL,

@@ -13,18 +13,8 @@ from typing import NamedTuple
 
 from vision.game.cards import Card, Rank
 from vision.game.commands import Command
-from vision.game.coup.alerts import (
-    BEFORE_NEXT_COUP,
-    AlertContext,
-    pass_deadlines,
-    reconcile,
-)
-from vision.game.coup.fault_finding import (
-    FaultContext,
-    find,
-    is_with_either_hand,
-    rests_on_layout,
-)
+from vision.game.coup.alerts import BEFORE_NEXT_COUP, AlertContext, pass_deadlines, reconcile
+from vision.game.coup.fault_finding import FaultContext, find, is_with_either_hand, rests_on_layout
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.results import (
     Publishing,
@@ -289,11 +279,7 @@ def changes(before: tuple[DealtCard, ...], after: tuple[DealtCard, ...]) -> Chan
 
 
 def recount(
-    transition: Transition,
-    coup: Coup | None,
-    changed: Changes,
-    *,
-    show: HandLayout | bool = True,
+    transition: Transition, coup: Coup | None, changed: Changes, *, show: HandLayout | bool = True
 ) -> None:
     """Count the faces of cards that changed, of a coup or of the burn (`None`).
 

@@ -15,13 +15,7 @@ import numpy as np
 from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.setup.calibration.plane_fit import PlaneFit, Size, Vector
-from vision.sight.geometry.plane import (
-    Homography,
-    Points,
-    Pose,
-    card_rectangle,
-    shared_part,
-)
+from vision.sight.geometry.plane import Homography, Points, Pose, card_rectangle, shared_part
 
 MOUTH, DISCARD = "MOUTH", "DISCARD"
 # The card of each place: low ranks tell first, second and third, suits the hands; kings are found

@@ -169,7 +169,7 @@ def test_edges_per_bet_and_per_resolved(
     found = edge_of(name, bet)
     assert percent(found.per_bet, 4) == per_bet
     assert percent(found.per_resolved, 4) == per_resolved
-    assert (found.stands_off > 0) == bet.is_main
+    assert (found.per_bet != found.per_resolved) == bet.is_main
 
 
 def test_edges_of_double_chance_at_both_ends() -> None:
@@ -179,7 +179,6 @@ def test_edges_of_double_chance_at_both_ends() -> None:
     assert percent(low.per_bet, 4) == "1.0448"
     assert percent(high.per_bet, 4) == "0.2835"
     assert low.per_bet == low.per_resolved
-    assert low.stands_off == 0
     assert edge_of("double-chance", Bet.EGALITE).share is None
 
 

@@ -110,12 +110,8 @@ def _asked_of_banco(punto: Hand, banco: int, tableau: Tableau) -> tuple[str, ...
             f"    Punto has {points_of(punto)} and stands; clause: {punto_clause(tableau)}.",
             f"    Banco has {banco} and {does}; clause: {stood_clause(tableau)}.",
         )
-    return (
-        (
-            f"    Banco has {banco}, giving {third}, and {does}; clause: "
-            f"{banco_clause(tableau, banco)}."
-        ),
-    )
+    clause = banco_clause(tableau, banco)
+    return (f"    Banco has {banco}, giving {third}, and {does}; clause: {clause}.",)
 
 
 def punto_clause(tableau: Tableau) -> str:

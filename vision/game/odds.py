@@ -116,7 +116,6 @@ class _Tally:
 
     def __init__(self, cards: int) -> None:
         self.scale = (perm(cards - 4, 2), cards - 5, 1)
-        self.rest = perm(cards - 4, 2)
         self.totals = [[0] * 10 for _ in range(10)]
         self.lengths = [0, 0, 0]
         self.naturals = [0, 0, 0]
@@ -125,7 +124,7 @@ class _Tally:
     def opening(self, punto: int, banco: int, weight: int) -> None:
         """Note which of the two first hands are naturals."""
         for index, holds in enumerate((punto >= 8, banco >= 8, punto >= 8 and banco >= 8)):
-            self.naturals[index] += weight * self.rest * holds
+            self.naturals[index] += weight * self.scale[0] * holds
 
     def ended(self, punto: int, banco: int, thirds: int, weight: int) -> None:
         """Note a finished coup with that many third cards."""
@@ -228,7 +227,6 @@ class Edge:
 
     offer: Offer
     wins: Fraction
-    stands_off: Fraction
     per_bet: Fraction
     per_resolved: Fraction
     share: Fraction | None = None
@@ -254,7 +252,7 @@ def edge(counts: OutcomeCounts, offer: Offer, share: Fraction | None = None) -> 
     level = Fraction(counts.of(Bet.EGALITE), counts.total) if offer.bet.is_main else Fraction(0)
     gain = won * offer.net_odds - (1 - won - level) + level * (share or 0)
     stands_off = level if share is None else Fraction(0)
-    return Edge(offer, won, stands_off, -gain, -gain / (1 - stands_off), share)
+    return Edge(offer, won, -gain, -gain / (1 - stands_off), share)
 
 
 def percent(share: Fraction, places: int) -> str:

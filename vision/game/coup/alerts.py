@@ -35,35 +35,31 @@ class AlertEvent(StrEnum):
     DEADLINE_MISSED = "last deadline missed"
 
 
+# Of an alert whose fault is there.
+_STANDING = {
+    AlertEvent.RECTIFY: RECTIFIED,
+    AlertEvent.CLOSE: CLOSED,
+    AlertEvent.FAULT_GONE: RECTIFIED,
+}
 # {state: {event: state after it}}; an event that has no entry cannot happen in that state.
 ALERT_LIFE: dict[AlertState, dict[AlertEvent, AlertState]] = {
     # The fault is there, and nobody has answered.
     RAISED: {
+        **_STANDING,
         AlertEvent.ACKNOWLEDGE: ACKNOWLEDGED,
-        AlertEvent.RECTIFY: RECTIFIED,
         AlertEvent.COMMENT: RAISED,
-        AlertEvent.CLOSE: CLOSED,
-        AlertEvent.FAULT_GONE: RECTIFIED,
         AlertEvent.DEADLINE_MISSED: LAPSED,
     },
     # Somebody has seen it; one acknowledged by management keeps its last deadline and stays open.
     ACKNOWLEDGED: {
+        **_STANDING,
         AlertEvent.ACKNOWLEDGE: ACKNOWLEDGED,
-        AlertEvent.RECTIFY: RECTIFIED,
         AlertEvent.COMMENT: ACKNOWLEDGED,
-        AlertEvent.CLOSE: CLOSED,
-        AlertEvent.FAULT_GONE: RECTIFIED,
         AlertEvent.DEADLINE_MET: ACKNOWLEDGED,
         AlertEvent.DEADLINE_MISSED: LAPSED,
     },
     # Its last deadline passed with the fault there: the coup is deemed valid; it can be put right.
-    LAPSED: {
-        AlertEvent.ACKNOWLEDGE: LAPSED,
-        AlertEvent.RECTIFY: RECTIFIED,
-        AlertEvent.COMMENT: LAPSED,
-        AlertEvent.CLOSE: CLOSED,
-        AlertEvent.FAULT_GONE: RECTIFIED,
-    },
+    LAPSED: {**_STANDING, AlertEvent.ACKNOWLEDGE: LAPSED, AlertEvent.COMMENT: LAPSED},
     # Put right, by the table or by order; the same fault, found again, raises it again.
     RECTIFIED: {
         AlertEvent.COMMENT: RECTIFIED,
@@ -136,7 +132,7 @@ def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:
         code=fault.code,
         severity=kind.severity(fault.grade),
         state=RAISED,
-        text=_text(fault),
+        text=f"Check card. {fault.text}" if fault.check_card else fault.text,
         shoe=context.shoe,
         coup=context.coup,
         raised_at=context.at,
@@ -157,10 +153,6 @@ def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:
     )
 
 
-def _text(fault: Fault) -> str:
-    return f"Check card. {fault.text}" if fault.check_card else fault.text
-
-
 def _end(alert: Alert, context: AlertContext) -> Alert:
     """Rectify an alert whose fault is there no longer."""
     if not can(alert, AlertEvent.FAULT_GONE):
@@ -179,7 +171,8 @@ def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
     fresh = _raise(fault, alert.id, context)
     if can(alert, AlertEvent.FAULT_FOUND):
         # What a person has decided stands, unless it is another fault now or a graver one.
-        if alert.by and alert.code == fresh.code and not _is_louder(fresh, alert):
+        is_louder = _LOUDNESS.index(fresh.severity) > _LOUDNESS.index(alert.severity)
+        if alert.by and alert.code == fresh.code and not is_louder:
             return alert
         state = ALERT_LIFE[alert.state][AlertEvent.FAULT_FOUND]
         return replace(fresh, state=state, raised_at=alert.raised_at)
@@ -217,10 +210,6 @@ def overdue(alert: Alert) -> Alert:
     return replace(alert, severity=Severity.CRITICAL, text=text)
 
 
-def _is_louder(alert: Alert, other: Alert) -> bool:
-    return _LOUDNESS.index(alert.severity) > _LOUDNESS.index(other.severity)
-
-
 def pass_deadlines(
     alerts: Alerts, passed: tuple[Deadline, ...], at: int
 ) -> tuple[Alerts, tuple[AlertChanged, ...]]:
@@ -241,7 +230,8 @@ def pass_deadlines(
 
 
 def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
-    later = _later(alert)
+    deadlines = KINDS[alert.code].deadlines
+    later = deadlines[deadlines.index(alert.deadline) + 1 :]
     remaining = [deadline for deadline in later if deadline not in passed]
     if remaining:
         return replace(alert, deadline=remaining[0], changed_at=at)
@@ -250,11 +240,6 @@ def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
     state = ALERT_LIFE[alert.state][event]
     passed_by = replace(alert, state=state, deadline_at=at, in_time=in_time, changed_at=at)
     return overdue(passed_by)
-
-
-def _later(alert: Alert) -> tuple[Deadline, ...]:
-    deadlines = KINDS[alert.code].deadlines
-    return deadlines[deadlines.index(alert.deadline) + 1 :]
 
 
 # --- orders ---------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ def _first_four(context: FaultContext) -> list[Fault]:
         return []
     if not _are_consecutive(context.coup, cards):
         return []
-    if _can_be_moved(context, cards):
+    if not context.layout.opened or any(card.marks.moved is not None for card in cards):
         code, text = "WRONG_HAND", _wrong_hand(f"Card {index + 1}", card, order[index])
     else:
         dealt = (order[i] if card.slot is None else card.slot for i, card in enumerate(cards))
@@ -251,11 +251,6 @@ def _are_consecutive(coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
         return False
     between = range(cards[0].order, cards[-1].order + 1)
     return len(between) - sum(order in between for order in coup.back) == len(cards)
-
-
-def _can_be_moved(context: FaultContext, cards: tuple[DealtCard, ...]) -> bool:
-    moved = any(card.marks.moved is not None for card in cards)
-    return moved or not context.layout.opened
 
 
 def _wrong_hand(which: str, card: DealtCard, due: Slot, totals: str = "") -> str:
@@ -274,11 +269,13 @@ def _extras(context: FaultContext) -> Iterator[Fault]:
             continue
         fault = card_fault(code, card, card.slot, _extra_text(context, card, code))
         doubted = _clearing(context, code, card.order)
+        cards = context.coup.cards
+        before = lay_out(cards[: cards.index(card)], context.rules)  # as it left the shoe
         yield replace(
             fault,
             key=f"extra:{card.order}",
             grade=0 if card.face is None else 1,
-            expected=_before(context, card).expected,
+            expected=before.expected,
             check_card=bool(doubted),
             waits=_are_in_doubt(context, doubted),
         )
@@ -290,12 +287,6 @@ def _extra_text(context: FaultContext, card: DealtCard, code: str) -> str:
         return _wrong_hand("Third card", card, Slot.PUNTO_3, f" ({totals})")
     face = "face down" if card.face is None else f"exposed: {card.face}"
     return words_of(code, totals=totals, face=face)
-
-
-def _before(context: FaultContext, card: DealtCard) -> HandLayout:
-    """Lay the coup out as it was when that card left the shoe."""
-    cards = context.coup.cards
-    return lay_out(cards[: cards.index(card)], context.rules)
 
 
 def _missing(context: FaultContext) -> Iterator[Fault]:

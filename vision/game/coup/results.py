@@ -34,24 +34,21 @@ class ResultEvent(StrEnum):
     VOIDED = "voided"  # by order
 
 
+# Of a result of which a revision may say anything.
+_ANY = {
+    ResultEvent.SETTLED: FINAL,
+    ResultEvent.CHANGED: CORRECTED,
+    ResultEvent.WITHHELD: HELD,
+    ResultEvent.VOIDED: VOID,
+}
 # {state: {event: state after it}}; None: the coup is running and has no result yet.
 RESULT_LIFE: dict[ResultState | None, dict[ResultEvent, ResultState]] = {
     # Running: nothing is published but the cards as they lie.
     None: {ResultEvent.SETTLED: FINAL, ResultEvent.WITHHELD: HELD, ResultEvent.VOIDED: VOID},
     # Held: the house knows that there is a result, and not what it is.
-    HELD: {
-        ResultEvent.SETTLED: FINAL,
-        ResultEvent.CHANGED: CORRECTED,
-        ResultEvent.WITHHELD: HELD,
-        ResultEvent.VOIDED: VOID,
-    },
+    HELD: _ANY,
     # Final: a revision may add a fault or say that the hand was free.
-    FINAL: {
-        ResultEvent.SETTLED: FINAL,
-        ResultEvent.CHANGED: CORRECTED,
-        ResultEvent.WITHHELD: HELD,
-        ResultEvent.VOIDED: VOID,
-    },
+    FINAL: _ANY,
     # Corrected: once it was, every later revision is.
     CORRECTED: {
         ResultEvent.CHANGED: CORRECTED,
@@ -59,12 +56,7 @@ RESULT_LIFE: dict[ResultState | None, dict[ResultEvent, ResultState]] = {
         ResultEvent.VOIDED: VOID,
     },
     # Void: until the order is taken back.
-    VOID: {
-        ResultEvent.SETTLED: FINAL,
-        ResultEvent.CHANGED: CORRECTED,
-        ResultEvent.WITHHELD: HELD,
-        ResultEvent.VOIDED: VOID,
-    },
+    VOID: _ANY,
 }
 
 
@@ -106,10 +98,8 @@ def live(coup: Coup, layout: HandLayout, shoe: str, at: int) -> CoupLive:
 
 def shows_as(coup: Coup, layout: HandLayout, other: HandLayout) -> bool:
     """Whether `live` says the same of the coup in both layouts."""
-    if layout.faces != other.faces:
-        return False
     same = layout.expected == other.expected and layout.complete == other.complete
-    return coup.void or same
+    return layout.faces == other.faces and (coup.void or same)
 
 
 def _points(cards: tuple[Card | None, ...]) -> int | None:
@@ -132,7 +122,8 @@ def publish(
     if why is None:
         return coup, None
     last = coup.result
-    codes = tuple(sorted({fault.code for fault in faults if _stays(fault)})) if faults else ()
+    staying = {f.code for f in faults if not f.kind.of_reader and f.code != "HELD_OVER"}
+    codes = tuple(sorted(staying))
     if last is not None and _is_same(last, why, coup, layout, codes):
         return coup, None
     result = _result(coup, layout, publishing)._replace(faults=codes, why=why)
@@ -195,8 +186,11 @@ def _why_held(coup: Coup, layout: HandLayout, publishing: Publishing) -> str | N
         return "unread"
     if not finished:
         return "incomplete"
-    at_rest = ended or all(_is_at_rest(card) for card in layout.cards)
-    return "" if at_rest or coup.result is not None else None
+    if ended or coup.result is not None:
+        return ""
+    cards = layout.cards
+    at_rest = all(card.placed_at is not None or card.marks.keyed is not None for card in cards)
+    return "" if at_rest else None
 
 
 def is_holding(alerts: Alerts) -> bool:
@@ -214,10 +208,6 @@ def is_doubted(coup: Coup) -> bool:
 def is_sure(coup: Coup) -> bool:
     """Whether the coup lies as sight says: sight is sure of it, or a person has ruled so."""
     return coup.stands or (not is_doubted(coup) if coup.doubt else coup.sure)
-
-
-def _is_at_rest(card: DealtCard) -> bool:
-    return card.placed_at is not None or card.marks.keyed is not None
 
 
 def _result(coup: Coup, layout: HandLayout, publishing: Publishing) -> CoupResult:
@@ -244,10 +234,6 @@ def _result(coup: Coup, layout: HandLayout, publishing: Publishing) -> CoupResul
         by="" if actor is None else actor.by,
         reason="" if actor is None else actor.reason,
     )
-
-
-def _stays(fault: Fault) -> bool:
-    return not KINDS[fault.code].of_reader and fault.code != "HELD_OVER"
 
 
 def _hand(cards: tuple[DealtCard, ...]) -> Hand:

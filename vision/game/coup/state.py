@@ -25,8 +25,6 @@ from vision.game.outputs import Alert, CoupResult
 from vision.game.rules import Rules
 from vision.game.tableau import BANCO, NOWHERE, PUNTO, ExtraCard, check_draws, opening
 
-# --- the state ------------------------------------------------------------------------------------
-
 
 class Marks(NamedTuple):
     """What holds for few cards only: orders about the card, and doubts about its reading.

@@ -252,9 +252,6 @@ def without(faults: Iterable[Fault], key: str) -> tuple[Fault, ...]:
     return tuple(fault for fault in faults if fault.key != key)
 
 
-# --- the faces seen ------------------------------------------------------------------------------
-
-
 def check_cut_card(transition: Transition) -> None:
     """Raise once that the cut card should have been seen by now."""
     shoe, rules = transition.table.shoe, transition.table.rules

@@ -31,7 +31,7 @@ from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
 from vision.game.commands import Command
 from vision.game.fold.commands import refusal as refused_by_table
-from vision.record.codec import FIELDS, canonical, event_from_json, event_to_json
+from vision.record.codec import canonical, event_from_json, event_to_json, fields_of
 from vision.wire.commands import COMMANDS, RefusedError, order_fields, read_command
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,8 @@ class Orders:
         sound = {"by": "Ann", "role": "inspector", "coup": 3, "slot": "PUNTO_3", "card": "As",
                  "source": "PUNTO_1", "target": "BANCO_1", "shoe": "12", "alert": "a1",
                  "remedy": "R1", "winner": "punto"}  # fmt: skip
-        fields = {key: sound[key] for key in FIELDS[COMMANDS[name]] if key in sound}
+        own = {field.name for field in fields_of(COMMANDS[name])}
+        fields = {key: value for key, value in sound.items() if key in own}
         key = self.dice.choice(("Ann", "desk")) if "by" in fields else "system"
         return name, self.keys[key].sign(PREFIX + name, fields, NOON)
 

@@ -60,7 +60,6 @@ from vision.record.chain import (
 )
 from vision.record.codec import (
     EVENTS,
-    FIELDS,
     GENESIS,
     Record,
     canonical,
@@ -433,7 +432,7 @@ def one_of(hint: Any) -> st.SearchStrategy[Any]:
 def events_of(name: str) -> st.SearchStrategy[Event]:
     """Give events of that name with any values."""
     return st.fixed_dictionaries(
-        {key: one_of(hint) for key, hint in FIELDS[EVENTS[name]].items()}
+        {field.name: one_of(field.hint) for field in fields_of(EVENTS[name])}
     ).map(lambda chosen: EVENTS[name](**chosen))
 
 
@@ -588,5 +587,5 @@ def test_every_event_can_be_logged() -> None:
     assert {CoupSeen, Confirm, Started} <= set(EVENTS.values())
     for kind in EVENTS.values():
         assert is_dataclass(kind)
-        assert [field.name for field in fields(kind)] == list(FIELDS[kind])
+        assert [field.name for field in fields(kind)] == [own.name for own in fields_of(kind)]
     assert isinstance(Message("t", b"", 1, True, 1), Message)

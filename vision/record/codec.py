@@ -100,9 +100,6 @@ def seal(number: int, previous: str, content: Mapping[str, object]) -> Record:
     return Record(number, body, chain_hash(previous, body))
 
 
-# --- events ---------------------------------------------------------------------------------------
-
-
 def event_to_json(event: Event) -> dict[str, object]:
     """Return the event as a JSON object: `is` (its name), then its fields."""
     content: dict[str, object] = {"is": type(event).__name__}
@@ -274,6 +271,3 @@ def _typed(value: Any, hint: type) -> Any:
     if hint is float and type(value) is int:
         return float(value)
     raise ValueError(f"{value!r} is not what this field holds")
-
-
-FIELDS = {kind: {field.name: field.hint for field in fields_of(kind)} for kind in EVENTS.values()}

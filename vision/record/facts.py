@@ -76,9 +76,6 @@ def anchor_content(anchor: Anchored) -> dict[str, object]:
     return {"record": anchor.number, **{name: getattr(anchor, name) for name in names}}
 
 
-# --- facts and the register -----------------------------------------------------------------------
-
-
 class Fact(StrEnum):
     """What a fact is about."""
 

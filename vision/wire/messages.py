@@ -199,7 +199,12 @@ def _drafts(stream: MessageStream, output: Output, evidence: tuple[str, ...]) ->
         case CardSeen():
             return (_Draft("card", card_payload(output)),)
         case CoupLive():
-            return (_Draft("coup/live", live_payload(output), retain=True),)
+            content = {
+                **_fields(output, "punto_points", "banco_points"),
+                "punto": {"cards": to_json(output.punto), "points": output.punto_points},
+                "banco": {"cards": to_json(output.banco), "points": output.banco_points},
+            }
+            return (_Draft("coup/live", content, retain=True),)
         case CoupResult():
             content = result_payload(output, stream.betting)
             return (_Draft("coup/result", content, retain=True),)
@@ -209,7 +214,9 @@ def _drafts(stream: MessageStream, output: Output, evidence: tuple[str, ...]) ->
         case AlertChanged():
             return _alert_drafts(output, evidence)
         case ShoeChanged():
-            return (_Draft("shoe", shoe_payload(output), retain=True),)
+            content = _fields(output, "out", "cut_seen")
+            content |= {"cards_out": output.out, "cut_card_seen": output.cut_seen}
+            return (_Draft("shoe", content, retain=True),)
         case StatusChanged():
             return (_Draft("status", _status(stream, output.state, output.why), retain=True),)
         case Replied():
@@ -291,15 +298,6 @@ def card_payload(seen: CardSeen) -> Content:
     return {**_fields(seen), "confidence": _share(seen.confidence)}
 
 
-def live_payload(live: CoupLive) -> Content:
-    """Return the content of `coup/live`."""
-    return {
-        **_fields(live, "punto_points", "banco_points"),
-        "punto": {"cards": to_json(live.punto), "points": live.punto_points},
-        "banco": {"cards": to_json(live.banco), "points": live.banco_points},
-    }
-
-
 def result_payload(result: CoupResult, betting: Betting) -> Content:
     """Return the content of `coup/result`; wagers only where there is a winner and were bets."""
     return {**_fields(result), "wagers": _wagers(result, betting)}
@@ -350,12 +348,6 @@ def evidence_content(stored: EvidenceKept) -> Content:
         "type": TYPES[stored.medium],
         "alert": stored.alert or None,
     }
-
-
-def shoe_payload(shoe: ShoeChanged) -> Content:
-    """Return the content of `shoe`."""
-    own = _fields(shoe, "out", "cut_seen")
-    return {**own, "cards_out": shoe.out, "cut_card_seen": shoe.cut_seen}
 
 
 def reply_payload(reply: Replied) -> Content:

@@ -37,9 +37,6 @@ OF_READING = ("site", "table", "profile", "dealing", "camera", "view", "models",
 LOG = "table.sqlite"
 
 
-# --- the coups of an evening ----------------------------------------------------------------------
-
-
 class CoupRead(NamedTuple):
     """A coup as it was published at last: when (ms), its number, and in words what it was.
 
@@ -125,9 +122,6 @@ def differences(then: Sequence[CoupRead], now: Sequence[CoupRead]) -> list[tuple
             *(("+", coup) for coup in now[new:new_end]),
         )
     ]
-
-
-# --- recordings -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -297,9 +297,6 @@ def refuse_unsigned(log: Path, signer: LogSigner | None, register: Register) -> 
         )
 
 
-# --- the ring of keys -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class RingKey:
     """A key and when its signatures count, in Unix ms; `None`: no limit.

@@ -29,6 +29,7 @@ from vision.files import PRIVATE
 from vision.game.events import Event
 from vision.record.chain import LOG_VERSION, BrokenChainError, header_of, identity
 from vision.record.codec import GENESIS, Record, event_to_json, messages_digest, seal
+from vision.storage import sqlite
 from vision.storage.retention import (
     CHECKPOINTS,
     LogLimits,
@@ -37,20 +38,6 @@ from vision.storage.retention import (
     certificate,
     next_to_go,
     remove,
-)
-from vision.storage.sqlite import (
-    APPLICATION_ID,
-    BUSY_MS,
-    CLOSED,
-    OPEN,
-    TABLES,
-    TORN_WORDS,
-    Closing,
-    explained,
-    failure,
-    lock,
-    refuse_foreign,
-    state_of,
 )
 from vision.wire.messages import Message, message_line, message_sum
 
@@ -113,31 +100,31 @@ class Database:
         """
         self.path = path
         self.mutex = threading.RLock()
-        with ExitStack() as opened, explained("open", path):
-            self._lock = opened.enter_context(lock(path))
-            if state_of(path) is Closing.TORN:
-                log.warning("%s: %s", path, TORN_WORDS)
+        with ExitStack() as opened, sqlite.explained("open", path):
+            self._lock = opened.enter_context(sqlite.lock(path))
+            if sqlite.state_of(path) is sqlite.Closing.TORN:
+                log.warning("%s: %s", path, sqlite.TORN_WORDS)
             with suppress(OSError):  # what is in the way SQLite says
                 path.touch(PRIVATE)  # its write-ahead file has the same permissions
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._connection = opened.enter_context(closing(db))
-            db.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+            db.execute(f"PRAGMA busy_timeout={sqlite.BUSY_MS}")
             is_new = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if not is_new:
-                refuse_foreign(db, path)
+                sqlite.refuse_foreign(db, path)
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=FULL")
             if is_new:
-                db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            db.executescript(TABLES)
-            db.execute(f"PRAGMA user_version={OPEN}")
+                db.execute(f"PRAGMA application_id={sqlite.APPLICATION_ID}")
+            db.executescript(sqlite.TABLES)
+            db.execute(f"PRAGMA user_version={sqlite.OPEN}")
             # Into the file itself, so that a copy without its write-ahead file shows it.
             db.execute("PRAGMA wal_checkpoint(PASSIVE)")
             opened.pop_all()
 
     def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
         """Return all rows of a query; OutsideError when the disk refuses."""
-        with self.mutex, explained("read", self.path):
+        with self.mutex, sqlite.explained("read", self.path):
             return self._connection.execute(query, values).fetchall()
 
     def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
@@ -155,16 +142,16 @@ class Database:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
-                raise failure("write to", self.path, error) from error
+                raise sqlite.failure("write to", self.path, error) from error
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Fold the write-ahead file into the file and release it; a second call does nothing."""
-        with self.mutex, explained("close", self.path):
+        with self.mutex, sqlite.explained("close", self.path):
             with suppress(sqlite3.ProgrammingError):  # closed already
-                self._connection.execute(f"PRAGMA user_version={CLOSED}")
+                self._connection.execute(f"PRAGMA user_version={sqlite.CLOSED}")
             self._connection.close()
         self._lock.close()
 
@@ -389,9 +376,6 @@ def _contents(entry: Entry) -> Iterator[dict[str, object]]:
     yield content if entry.order is None else {**content, "order": entry.order}
     if entry.checkpoint is not None:
         yield {"desk": entry.checkpoint}
-
-
-# --- rows ----------------------------------------------------------------------------------------
 
 
 def write_record(

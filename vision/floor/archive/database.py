@@ -7,18 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    Table,
-    case,
-    create_engine,
-    event,
-    func,
-    inspect,
-    make_url,
-    true,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.sql.dml import Insert
@@ -38,7 +27,7 @@ ARCHIVE_HELP = (
 )
 
 
-def open_named(text: str, *, create: bool = False) -> tuple[Engine, str]:
+def open_named(text: str, *, create: bool = False) -> tuple[sa.Engine, str]:
     """Open the archive that a command names; return it and its address for people.
 
     A file that is not there is made with `create` only. ConfigurationError or OutsideError.
@@ -58,14 +47,14 @@ def open_named(text: str, *, create: bool = False) -> tuple[Engine, str]:
     return open_archive(address), shown(sql_address(address))
 
 
-def open_archive(address: str) -> Engine:
+def open_archive(address: str) -> sa.Engine:
     """Open or create the archive at an SQL address or in a file.
 
     ConfigurationError where the address is none, or another version wrote the archive;
     OutsideError where the database does not answer.
     """
     url = sql_address(address)
-    kind = make_url(url).get_backend_name()
+    kind = sa.make_url(url).get_backend_name()
     if kind not in ("sqlite", "postgresql"):
         raise ConfigurationError(
             f"archive '{shown(url)}': an archive is kept in SQLite or PostgreSQL; write "
@@ -73,14 +62,14 @@ def open_archive(address: str) -> Engine:
         )
     patience = "timeout" if kind == "sqlite" else "connect_timeout"
     try:
-        engine = create_engine(url, pool_pre_ping=True, connect_args={patience: PATIENCE_S})
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args={patience: PATIENCE_S})
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise ConfigurationError(
             f"archive '{shown(url)}': {error}; install what a floor needs: "
             'pip install "shoe-reader[floor]"'
         ) from error
     if kind == "sqlite":
-        event.listen(engine, "connect", _set_up_sqlite)
+        sa.event.listen(engine, "connect", _set_up_sqlite)
     with explained(engine):
         _make_tables(engine)
     return engine
@@ -94,7 +83,7 @@ def sql_address(text: str) -> str:
     if "://" not in text:
         return f"sqlite:///{text}"
     try:
-        url = make_url(text)
+        url = sa.make_url(text)
     except ArgumentError as error:
         raise ConfigurationError(
             f"archive '{shown(text)}': not a valid database URL; write sqlite:///FILE or "
@@ -117,7 +106,7 @@ def shown(address: str) -> str:
 
 
 @contextmanager
-def explained(engine: Engine) -> Iterator[None]:
+def explained(engine: sa.Engine) -> Iterator[None]:
     """Turn the faults of a database into an OutsideError with the cure."""
     try:
         yield
@@ -134,30 +123,30 @@ def explained(engine: Engine) -> Iterator[None]:
         ) from error
 
 
-def joining(connection: Connection, table: Table) -> Insert:
+def joining(connection: sa.Connection, table: sa.Table) -> Insert:
     """Return an insert that joins a row of the same key as the columns of the table say.
 
     Of a table without `seq` the row that comes last counts.
     """
     insert = _insert(connection, table)
-    is_newer = insert.excluded.seq >= table.c.seq if "seq" in table.c else true()
+    is_newer = insert.excluded.seq >= table.c.seq if "seq" in table.c else sa.true()
     values: dict[str, Any] = {}
     for old in table.columns:
         new = insert.excluded[old.name]
         if old.info.get("first"):
-            values[old.name] = case((new < func.coalesce(old, new + 1), new), else_=old)
+            values[old.name] = sa.case((new < sa.func.coalesce(old, new + 1), new), else_=old)
         elif not old.primary_key:
-            values[old.name] = case((is_newer, new), else_=old)
+            values[old.name] = sa.case((is_newer, new), else_=old)
     return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
 
 
-def once(connection: Connection, table: Table) -> Insert:
+def once(connection: sa.Connection, table: sa.Table) -> Insert:
     """Return an insert that leaves a row of the same key as it is."""
     keys = list(table.primary_key)
     return _insert(connection, table).on_conflict_do_nothing(index_elements=keys)
 
 
-def _insert(connection: Connection, table: Table) -> sqlite.Insert:
+def _insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert:
     """Return an insert of the database's dialect; that of PostgreSQL has the same methods."""
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table)
@@ -170,11 +159,11 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
         connection.execute(f"PRAGMA {words}")
 
 
-def _make_tables(engine: Engine) -> None:
+def _make_tables(engine: sa.Engine) -> None:
     """Create the tables that are missing; refuse an archive whose tables are not those below."""
     with engine.begin() as connection:
         metadata.create_all(connection)
-        there = inspect(connection)
+        there = sa.inspect(connection)
         for table in metadata.sorted_tables:
             columns = {column["name"] for column in there.get_columns(table.name)}
             if columns != set(table.columns.keys()):
@@ -185,7 +174,7 @@ def _make_tables(engine: Engine) -> None:
                 )
 
 
-def prune(engine: Engine, days: int, now: int) -> dict[str, int]:
+def prune(engine: sa.Engine, days: int, now: int) -> dict[str, int]:
     """Delete what is older than so many days before `now` (Unix ms); return rows by table.
 
     OutsideError.

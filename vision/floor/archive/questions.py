@@ -54,7 +54,6 @@ class Fit(NamedTuple):
     """A chi-square test of counts against exact probabilities; `p` is that of so much by chance."""
 
     chi_square: float
-    freedom: int
     p: float
 
 
@@ -65,7 +64,7 @@ def fit(counts: Sequence[int], probabilities: Sequence[float]) -> Fit:
     terms = ((n - w) ** 2 / w for n, w in zip(counts, wanted, strict=True))
     chi_square, freedom = sum(terms), len(counts) - 1
     p = float(gammaincc(freedom / 2, chi_square / 2)) if total else 1.0
-    return Fit(round(chi_square, 3), freedom, p)
+    return Fit(round(chi_square, 3), p)
 
 
 def middle(values: Sequence[float], share: float) -> float | None:

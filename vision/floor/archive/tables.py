@@ -171,9 +171,6 @@ status = _table(
 DERIVED = {table.info["topic"]: table for table in (coup, alert, card, status)}
 
 
-# --- what a message says, as rows -----------------------------------------------------------------
-
-
 Content = Mapping[str, Any]
 Row = dict[str, Any]
 

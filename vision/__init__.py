@@ -34,17 +34,9 @@ os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(1 << 27))
 
 __version__ = VERSION
 __all__ = [
-    "Card",
-    "fold_log",
-    "house_edges",
-    "load_profile",
-    "new_table",
-    "next_slot",
-    "parse_cards",
-    "play_coup",
-    "read_cards",
-    "step",
-]
+    "Card", "fold_log", "house_edges", "load_profile", "new_table", "next_slot", "parse_cards",
+    "play_coup", "read_cards", "step",
+]  # fmt: skip
 
 ERROR_BOUND = 0.02  # probability; as `shoe-reader read` has it: below it a card is named
 _HOMES = {

@@ -118,14 +118,10 @@ class _Timex(ctypes.Structure):
     """The kernel's `struct timex`: the first fields by name, the rest as room."""
 
     _fields_ = (
-        ("modes", ctypes.c_uint),
-        ("offset", ctypes.c_long),
-        ("freq", ctypes.c_long),
-        ("maxerror", ctypes.c_long),
-        ("esterror", ctypes.c_long),
-        ("status", ctypes.c_int),
+        ("modes", ctypes.c_uint), ("offset", ctypes.c_long), ("freq", ctypes.c_long),
+        ("maxerror", ctypes.c_long), ("esterror", ctypes.c_long), ("status", ctypes.c_int),
         ("rest", ctypes.c_char * 256),
-    )
+    )  # fmt: skip
 
 
 class TimeSync(NamedTuple):

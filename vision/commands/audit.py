@@ -96,9 +96,6 @@ def _say(log: Path, found: Found, trust: Trust) -> None:
     print("records cut off the end show only against a hash kept elsewhere: keep this one")
 
 
-# --- replay ---------------------------------------------------------------------------------------
-
-
 def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")

@@ -68,9 +68,6 @@ def _check_brokers(configs: Mapping[Path, TableConfig]) -> None:
             )
 
 
-# --- set-up ---------------------------------------------------------------------------------------
-
-
 def add_setup_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file, old or new")

@@ -144,9 +144,6 @@ def _agreed(words: str) -> bool:
     return input(f"{words} [y/N] ").strip().lower() in {"y", "yes"}
 
 
-# --- enrol ----------------------------------------------------------------------------------------
-
-
 def add_enrol_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file")

@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -161,7 +162,7 @@ def _broker(config: TableConfig) -> Iterator[str]:
         case "none":
             yield "none: messages go nowhere"
         case "embedded":
-            if _running(config):
+            if _figures(config):
                 yield f"embedded, run by the reader that runs now, port {broker.port}"
                 return
             with EmbeddedBroker(broker.port):
@@ -172,7 +173,7 @@ def _broker(config: TableConfig) -> Iterator[str]:
                 )
         case "external":
             endpoint = endpoint_of(broker)
-            if _running(config):
+            if _figures(config):
                 yield f"external, {endpoint} is in use by the reader that runs now"
                 return
             for node in endpoint.each():
@@ -217,14 +218,13 @@ def _clock(_config: TableConfig) -> Iterator[str]:
 
 def _health(config: TableConfig) -> Iterator[str]:
     """Yield how the running reader is doing; the figures of a reader that hangs grow old."""
-    metrics = config.metrics
-    if not metrics.port:
+    if not config.metrics.port:
         yield "not asked: the table file gives no [metrics] port"
         return
-    if not _running(config):
+    figures = _figures(config)
+    if not figures:
         yield "no reader runs now"
         return
-    figures = ask(metrics.host, metrics.port)
     if figures["health_age_s"] > STALE_S:
         raise OutsideError(
             f"the reader has published nothing for {figures['health_age_s']:.0f} s; read its log "
@@ -235,17 +235,11 @@ def _health(config: TableConfig) -> Iterator[str]:
         yield "it is blind now: results are held; look at the camera, the light and the lens"
 
 
-def _running(config: TableConfig) -> bool:
-    if not config.metrics.port:
-        return False
-    try:
-        ask(config.metrics.host, config.metrics.port)
-    except OutsideError:
-        return False
-    return True
-
-
-# --- install --------------------------------------------------------------------------------------
+def _figures(config: TableConfig) -> dict[str, float]:
+    """Return the figures of the reader that runs; none where none runs, or none are served."""
+    with suppress(OutsideError):
+        return ask(config.metrics.host, config.metrics.port) if config.metrics.port else {}
+    return {}
 
 
 def add_install_arguments(parser: argparse.ArgumentParser) -> None:

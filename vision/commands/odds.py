@@ -113,9 +113,6 @@ def edge_table(found: Iterable[Edge]) -> TextTable:
     return TextTable(("bet", "pays", "wins", "per bet made", "per bet resolved"), rows)
 
 
-# --- explain --------------------------------------------------------------------------------------
-
-
 def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("cards", nargs="*", metavar="CARDS", help="cards in the order in which they left the "

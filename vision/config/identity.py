@@ -53,7 +53,4 @@ def _program() -> Iterator[bytes]:
 
 
 def _digest(chunks: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(chunk)
-    return digest.hexdigest()
+    return hashlib.sha256(b"".join(chunks)).hexdigest()

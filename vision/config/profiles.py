@@ -45,9 +45,6 @@ class ProfileError(ConfigurationError, ValueError):
     """A profile that cannot be played by; the message names the file, the key and the cure."""
 
 
-# --- finding a profile ----------------------------------------------------------------------------
-
-
 def profile_names() -> tuple[str, ...]:
     """Return the names of the packaged profiles, sorted."""
     found = (files("vision.game") / "profiles").iterdir()

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from vision.errors import ConfigurationError
-from vision.game.cards import Card, points_of
+from vision.game.cards import Card
 from vision.game.coup.fault_table import KINDS
 from vision.game.events import Winner
+from vision.game.outcome import winner_of
 from vision.wire.commands import TEXT_LIMIT
 
 Hand = tuple[Card | None, ...]  # None: there is a card that cannot be seen
@@ -64,10 +65,7 @@ class Dealt:
         seen = [tuple(card for card in hand if card) for hand in (self.punto, self.banco)]
         if self.is_none or seen != [self.punto, self.banco]:
             return None
-        punto, banco = map(points_of, seen)
-        if punto == banco:
-            return Winner.EGALITE
-        return Winner.PUNTO if punto > banco else Winner.BANCO
+        return winner_of(*seen)
 
 
 # The coup that was asked for is the last; before it, coups that the reader does not have.
@@ -132,9 +130,6 @@ def _read_card(text: str) -> Card | None:
         return None if text == "?" else Card.parse(text)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
-
-
-# --- people ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,22 +15,11 @@ from typing import Any, NamedTuple
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, REVISION, Keyed, read_answer
 from vision.access.command_gate import order_fault
 from vision.errors import ConfigurationError
+from vision.game import events
 from vision.game.cards import Card
 from vision.game.commands import CoupCommand, SignIn, SignOut
 from vision.game.coup.fault_table import KINDS
 from vision.game.coup.state import Table
-from vision.game.events import (
-    CoupSeen,
-    CutCardOut,
-    Event,
-    Life,
-    Noticed,
-    Role,
-    SeenCard,
-    ShoeStarted,
-    Started,
-    Stopped,
-)
 from vision.game.outputs import AlertChanged, CoupResult, Output, Severity
 from vision.record.chain import verified
 from vision.record.codec import GENESIS, Record, event_from_json
@@ -97,8 +86,8 @@ class ReadCoup:
     helped: bool = False
     is_cleared: bool = False
     finals: set[tuple[Any, ...]] = field(default_factory=set)
-    cards: tuple[SeenCard, ...] = ()
-    times: dict[int, dict[Life, int]] = field(default_factory=dict)
+    cards: tuple[events.SeenCard, ...] = ()
+    times: dict[int, dict[events.Life, int]] = field(default_factory=dict)
     faced: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -126,7 +115,7 @@ class LogBook:
     header: Mapping[str, Any] = field(default_factory=dict)
     log_id: str = ""
     last: Record = field(default_factory=lambda: Record(-1, "", GENESIS))
-    runs: list[Started] = field(default_factory=list)
+    runs: list[events.Started] = field(default_factory=list)
     coups: dict[str, ReadCoup] = field(default_factory=dict)
     ends: dict[str, ReadCoup] = field(default_factory=dict)  # of runs and shoes
     pieces: dict[str, list[EvidenceKept]] = field(default_factory=dict)  # of coups
@@ -191,26 +180,26 @@ class LogBook:
         if taken.before and taken.step and self.runs and self.runs[-1].models:
             self._take_game(event, taken.before.table.shoe.name, taken.step)
 
-    def _take_scene(self, event: Event) -> None:
+    def _take_scene(self, event: events.Event) -> None:
         """Take what changes the circumstances, or begins a run."""
         match event:
-            case Started():
+            case events.Started():
                 self._since = event.at
                 self.runs.append(event)
                 for name in event.models:
                     if name.startswith(DECK):
                         self._facts["deck"] = name.removeprefix(DECK)[:DIGITS]
-            case SignIn(role=Role.DEALER, accepted=True):
+            case SignIn(role=events.Role.DEALER, accepted=True):
                 self._facts["dealer"] = event.by
-            case SignOut(role=Role.DEALER) if event.by == self._facts["dealer"]:
+            case SignOut(role=events.Role.DEALER) if event.by == self._facts["dealer"]:
                 self._facts["dealer"] = UNKNOWN
-            case Noticed(code="LIGHT"):
+            case events.Noticed(code="LIGHT"):
                 self._facts["light"] = "good" if event.over else "poor"
                 for coup in list(self.coups.values())[-1:]:
                     if not coup.is_cleared and not event.over:
                         coup.facts["light"] = "poor"  # from the middle of it on
 
-    def _take_game(self, event: Event, before: str, step: Step) -> None:
+    def _take_game(self, event: events.Event, before: str, step: Step) -> None:
         """Take what an event of a run with a camera came to; `before` is the shoe before it."""
         table = step.session.table
         shoe = table.shoe.name
@@ -219,14 +208,14 @@ class LogBook:
         for output in step.outputs:
             self._take_output(output)
         match event:
-            case CoupSeen():
+            case events.CoupSeen():
                 coups = (*table.done, *((table.coup,) if table.coup else ()))
                 for coup in (each for each in coups if each.sight == event.coup):
                     self._take_seen(self._coup(shoe, coup.number, event.at), event)
-            case CutCardOut() if not self._cut_came(shoe):
+            case events.CutCardOut() if not self._cut_came(shoe):
                 number, code = _cut(table)
                 self._coup(shoe, number, event.at).codes.add(code)
-            case Stopped() | ShoeStarted() if before:
+            case events.Stopped() | events.ShoeStarted() if before:
                 end = self._begun(before, f"{END}{len(self.runs)}", event.at)
                 if end.until > end.since:
                     self.ends[end.key] = end
@@ -258,11 +247,11 @@ class LogBook:
         coup.result = result
         coup.until = max(coup.until, result.at)
 
-    def _take_seen(self, coup: ReadCoup, seen: CoupSeen) -> None:
+    def _take_seen(self, coup: ReadCoup, seen: events.CoupSeen) -> None:
         taken_off = False
         for card in seen.cards:
             times = coup.times.setdefault(card.order, {})
-            taken_off |= card.life is Life.REMOVED
+            taken_off |= card.life is events.Life.REMOVED
             times.setdefault(card.life, seen.at)
             if card.face_up:
                 coup.faced.setdefault(card.order, seen.at)

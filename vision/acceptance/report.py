@@ -332,9 +332,6 @@ def _coup_data(coup: Judged) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# --- the page -------------------------------------------------------------------------------------
-
-
 def write_report(out: Path, report: Report, pictures: Pictures) -> None:
     """Write `report.html`, `report.json` and `pictures/` into a new folder; OutsideError."""
     refuse_existing(out / "report.html", out / "report.json")
@@ -366,14 +363,9 @@ def page_of(report: Report, pictures: Mapping[str, list[str]]) -> str:
     """Return the page; `pictures` are the files of each coup that differs, by its key."""
     page = Environment(autoescape=True, undefined=StrictUndefined)
     page.filters |= {
-        "shares": shares,
-        "share": lambda fields: str(Share(**fields)),
-        "words": answer_words,
-        "read": read_answer,
-        "title_of": title_of,
-        "hand": hand_text,
-        "plain": _plain,
-    }
+        "shares": shares, "share": lambda fields: str(Share(**fields)), "words": answer_words,
+        "read": read_answer, "title_of": title_of, "hand": hand_text, "plain": _plain,
+    }  # fmt: skip
     text = files("vision.acceptance").joinpath("report.html").read_text("utf-8")
     given = {"report": report, "pictures": pictures, "most_people": MOST_PEOPLE}
     return page.from_string(text).render(given)

@@ -159,9 +159,6 @@ def _incidents(dealt: Dealt, codes: set[str], *, is_held: bool) -> Iterator[str]
         yield FALSE
 
 
-# --- tasks ----------------------------------------------------------------------------------------
-
-
 def due(terms: Terms, asked: Sequence[ReadCoup], given: Mapping[str, Sequence[Keyed]]) -> set[str]:
     """Return the coups that wait for one more person; `given` are all answers to each.
 

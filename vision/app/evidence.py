@@ -245,9 +245,6 @@ def _needs_proof(alert: Alert, shelf: Shelf) -> bool:
     return shown and alert.state is AlertState.RAISED and not shelf.of_alert(alert.id)
 
 
-# --- pictures ------------------------------------------------------------------------------------
-
-
 class Crop:
     """The part of a picture in which the layout lies; `outline` is n x 2 pixels, convex."""
 

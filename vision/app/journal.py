@@ -281,7 +281,8 @@ class Journal(RunLog):
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk, on bursts of refusals, and on the link to the broker."""
-        return (*self.disk_reports(at), *self.link.reports(at))
+        writes_s, self._writes_s = self._writes_s, []
+        return (*self._disk.reports(at, writes_s), *self.link.reports(at))
 
     def figures(self, at: int) -> dict[str, object]:
         """Return the figures of the link: what waits, since when, and what was refused."""

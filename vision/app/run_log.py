@@ -278,11 +278,6 @@ class RunLog:
             self._written([(anchor, step)])
         return True
 
-    def disk_reports(self, at: int) -> tuple[Event, ...]:
-        """Return the reports on how long the disk took since they were asked for last."""
-        writes_s, self._writes_s = self._writes_s, []
-        return self._disk.reports(at, writes_s)
-
     def end(self, at: int) -> tuple[Step, ...]:
         """Write the end of the run; OutsideError where the log cannot be written any more.
 

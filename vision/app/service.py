@@ -115,9 +115,6 @@ def not_active(units: Iterable[str]) -> Iterator[str]:
             yield f"{unit} is {found.stdout.strip()}: journalctl -u {unit} says why"
 
 
-# --- steps ----------------------------------------------------------------------------------------
-
-
 def _refuse(tables: dict[Path, TableConfig]) -> None:
     brokers = {(config.broker.host, config.broker.port) for config in tables.values()}
     embedded = [path for path, config in tables.items() if config.broker.kind == "embedded"]

@@ -149,17 +149,8 @@ def _write(
         Nonce(*(str(fields[name]) for name in Nonce._fields))
         for fields in recent_orders(path)[-NONCES:]
     )
-    begun = LogBegun(
-        how.at,
-        new_boot(),
-        ended.log,
-        ended.number,
-        ended.hash,
-        ended.seq + how.skip,
-        ended.alerts,
-        register,
-        nonces,
-    )
+    last = (ended.log, ended.number, ended.hash, ended.seq + how.skip, ended.alerts)
+    begun = LogBegun(how.at, new_boot(), *last, register, nonces)
     header = header_of(config)
     step = advance(new_session(header, logged_profile(header)), begun)
     entries = [Entry(begun, step.messages, session_to_json(step.session))]

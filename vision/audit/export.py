@@ -268,9 +268,6 @@ def _facts(found: Found, evidence: str) -> dict[str, object]:
     }
 
 
-# --- reading an export ---------------------------------------------------------------------------
-
-
 def is_archive(path: Path) -> bool:
     """Whether the path is an export that `write_archive` made."""
     return path.is_dir() or (path.suffix == ".zip" and zipfile.is_zipfile(path))

@@ -141,9 +141,6 @@ class Orders:
             answer.set_result(update.payload)
 
 
-# --- records ---
-
-
 class Records:
     """The records of a desk server; safe to use from several threads."""
 

@@ -324,9 +324,6 @@ def _event(kind: str, data: str) -> str:
     return f"event: {kind}\ndata: {data}\n\n"
 
 
-# --- pages ---
-
-
 def page(name: str) -> Answer:
     """Return an answer with a page: the head that all have, and what is its own."""
     folder = files("vision.board") / "html"

@@ -316,9 +316,6 @@ def pictures(names: list[Path]) -> Iterator[Decoded]:
         yield Decoded(image)
 
 
-# --- times ----------------------------------------------------------------------------------------
-
-
 class Pace:
     """The clock of a file: the times of its frames, and waiting for them at the speed asked for.
 
@@ -410,9 +407,6 @@ def paced(shown: Iterator[Decoded], path: Path, pace: Pace) -> Iterator[Shot | O
             good_s, blind_s, damaged = pace.now_s, pace.now_s + pace.gap_s, 0
             yield Shot(Frame(pixels, pace.at(good_s), index), pace.wait(good_s))
         index += 1
-
-
-# --- planes ---------------------------------------------------------------------------------------
 
 
 class Coding(NamedTuple):

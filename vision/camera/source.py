@@ -120,9 +120,6 @@ def is_live(source: str) -> bool:
     return source.isdigit() or "://" in source
 
 
-# --- live sources --------------------------------------------------------------------------------
-
-
 class Capture:
     """One capture process, and the memory that it puts its pictures in.
 

@@ -97,8 +97,6 @@ class History:
             found = [entry for entry in self._everything() if _fits(entry, wanted)]
         return sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:FOUND_LIMIT]
 
-    # --- taking ------------------------------------------------------------------------------
-
     def _note(self, table: str, topic: str, payload: Payload) -> None:
         seq = payload.get("seq")
         if isinstance(seq, int) and topic == "health":

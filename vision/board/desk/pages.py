@@ -112,11 +112,11 @@ class DeskPages:
         def of_table(look: Callable[[str], object]) -> Guarded:
             return lambda request, _: look(request.path_params["table"])
 
+        names = ("desk", "dealer", "setup", "floor", "reports")
+        pages = {n: self._login.guard_page(f"{n}.html", MAY_SEE[n]) for n in names}
         return [
-            Route("/desk", self._login.guard_page("desk.html", DESK)),
-            Route("/dealer", self._login.guard_page("dealer.html", MAY_SEE["dealer"])),
-            Route("/dealer/{table}", self._login.guard_page("dealer.html", MAY_SEE["dealer"])),
-            Route("/setup", self._login.guard_page("setup.html", MAY_SEE["setup"])),
+            *(Route(f"/{name}", page) for name, page in pages.items()),
+            Route("/dealer/{table}", pages["dealer"]),
             Route("/api/events", shown(self._events(facts, stopping))),
             Route("/api/order/{table}/{name}", guard(self._order, change=True), methods=["POST"]),
             Route("/api/history/{table}", shown(of_table(history.shoes), DESK)),
@@ -128,8 +128,6 @@ class DeskPages:
             Route("/api/search", shown(lambda r, _: history.search(dict(r.query_params)), DESK)),
             Route("/api/media/{table}/{kind}/{id}", guard(self._media, DESK)),
             Route("/api/export/{table}/{shoe}/{coup:int}", guard(self._export, DESK)),
-            Route("/floor", self._login.guard_page("floor.html", MAY_SEE["floor"])),
-            Route("/reports", self._login.guard_page("reports.html", MAY_SEE["reports"])),
             Route("/api/reports", guard(self._list, MAY_SEE["reports"])),
             Route("/api/report/{kind}", shown(self._report, MAY_SEE["reports"])),
         ]

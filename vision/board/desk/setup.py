@@ -143,9 +143,6 @@ class SetupPages:
         return job.state()
 
 
-# --- the house's rules ---
-
-
 def house_rules(file: str) -> dict[str, Any]:
     """Return the rules of a table file, a line for each that there are; `asked`: it names one."""
     config = load(Path(file), unmeasured=True)
@@ -176,9 +173,6 @@ def _places(editor: TableEditor, request: Request, _session: Session) -> dict[st
 def _look(editor: TableEditor, request: Request, _session: Session) -> dict[str, Any]:
     asked = request.query_params
     return editor.look(asked.getlist("without"), asked.get("size"))
-
-
-# --- running a command ---
 
 
 class Job:

@@ -232,9 +232,6 @@ def _rounded(points: Points) -> list[list[float]]:
     return found
 
 
-# --- live picture ---
-
-
 class Viewfinder:
     """The newest picture of a table's camera; safe to use from several threads.
 

@@ -21,15 +21,10 @@ MOUTH, DISCARD = "MOUTH", "DISCARD"
 # The card of each place: low ranks tell first, second and third, suits the hands; kings are found
 # where much of them is hidden.
 LAID = {
-    "PUNTO_1": Card.parse("As"),
-    "PUNTO_2": Card.parse("2s"),
-    "PUNTO_3": Card.parse("3s"),
-    "BANCO_1": Card.parse("Ah"),
-    "BANCO_2": Card.parse("2h"),
-    "BANCO_3": Card.parse("3h"),
-    DISCARD: Card.parse("Kc"),
-    MOUTH: Card.parse("Kd"),
-}
+    "PUNTO_1": Card.parse("As"), "PUNTO_2": Card.parse("2s"), "PUNTO_3": Card.parse("3s"),
+    "BANCO_1": Card.parse("Ah"), "BANCO_2": Card.parse("2h"), "BANCO_3": Card.parse("3h"),
+    DISCARD: Card.parse("Kc"), MOUTH: Card.parse("Kd"),
+}  # fmt: skip
 # Places whose card may be left out; all others are needed.
 OPTIONAL = ("PUNTO_3", "BANCO_3", DISCARD)
 # The second card lies nearer to the first than the third one does, at least by this factor.
@@ -105,9 +100,6 @@ def _swap(one: str, two: str) -> str:
         f"the {called(one)} and the {called(two)} seem to have changed places: "
         f"the {called(one)} belongs on {where(one)}, the {called(two)} on {where(two)}"
     )
-
-
-# --- areas ---
 
 
 def poses_of(fitted: PlaneFit, places: Sequence[str]) -> dict[str, Pose]:
@@ -186,10 +178,7 @@ def _put(laid: Mapping[str, Pose], card_mm: tuple[float, float]) -> dict[str, Po
 
 
 def clipped(area: Points, plane: Homography, size: Size) -> Points:
-    """Return the part of an area (n x 2 mm) that the picture shows, all of it where it shows none.
-
-    n x 2 mm.
-    """
+    """Return the part of an area (n x 2 mm) that the picture shows; all of it if it shows none."""
     width, height = size
     edge = np.array([[1, 1], [width - 1, 1], [width - 1, height - 1], [1, height - 1]], np.float32)
     pixels = plane.to_px(area)

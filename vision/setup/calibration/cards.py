@@ -191,9 +191,6 @@ def measure(
     return LaidCards(looks[-1].seen, tuple(faults), tuple(notes), best.view(), best.misfit_mm())
 
 
-# --- the fit to all pictures ---
-
-
 class LaidPicture(NamedTuple):
     """A picture, the same with paper bright, and the outline of the card of each place in it."""
 
@@ -340,9 +337,6 @@ class LaidFit:
                 faults.append(f"the {called(place)} lies turned by {turn:.0f} degrees to its hand: "
                               f"lay it straight on {where(place)}")  # fmt: skip
         return faults
-
-
-# --- mirror writing -------------------------------------------------------------------------------
 
 
 def mirrored(models: CardModels, fitted: LaidFit) -> list[str]:

@@ -99,9 +99,6 @@ def _alike(views: list[Image], face: Image) -> tuple[float, float]:
     return float(np.mean(found)), max(float(np.std(found)), LEAST_ALIKE_SPREAD)
 
 
-# --- margins --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class CardPair:
     """Two cards and their margin: the log-odds that a still card's looks come to, the worse way."""
@@ -145,9 +142,6 @@ def too_alike(found: NDArray[np.float64], bound: float) -> tuple[CardPair, ...]:
     """Return the pairs between which a still card could not be read at an error of `bound`."""
     pairs = closest(found, FACES * FACES)
     return tuple(pair for pair in pairs if pair.margin < -math.log(bound))
-
-
-# --- plain views ----------------------------------------------------------------------------------
 
 
 def plain_view(rng: Rng, card: Image) -> Image:

@@ -118,8 +118,6 @@ class Gatherer:
             return showing if showing.last < self._picture and showing.goes_on(seen) else None
         return None
 
-    # --- names -----------------------------------------------------------------------------------
-
     def names(self) -> dict[int, Card]:
         """Return the card of each showing (by number) that is known by now."""
         found = self._sure()
@@ -212,8 +210,6 @@ class Gatherer:
                 and likeness(other.crops[0], showing.crops[0]) >= ALIKE
             ):
                 other.named, other.left_out = card, card is None
-
-    # --- what was captured -----------------------------------------------------------------------
 
     def captured(self) -> Captured:
         """Return the crops of all named showings, by card, and those of the back."""

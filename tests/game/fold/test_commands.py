@@ -44,7 +44,9 @@ from vision.game.events import (
 )
 from vision.game.fold.commands import ORDERS, needs_second, refusal
 from vision.game.outputs import (
+    AlertChanged,
     AlertState,
+    CardSeen,
     CoupsChanged,
     Deadline,
     Replied,
@@ -713,3 +715,304 @@ def test_call_for_the_inspector_is_an_alert_until_it_is_closed() -> None:
 def test_legal_hold_needs_words(kind: type[KeepEvidence | ReleaseEvidence]) -> None:
     """Why evidence is kept, or let go, is asked for years later."""
     assert "words" in give(over_drawn(), kind(1, *INSPECTOR, "s1", 1))
+
+
+# --- what is answered, and what an order leaves behind --------------------------------------------
+
+
+def test_every_order_is_answered_with_its_name_its_maker_and_its_number() -> None:
+    """Taken or not; the words of a refusal name whom it is for."""
+    dealer = over_drawn()
+    dealer.tell(HoldResult(dealer.tick(), *DESK, 1, ref="17"))
+    assert dealer.all(Replied)[-1] == Replied(
+        dealer.now, "17", "HoldResult", "Cy", accepted=True, why=""
+    )
+    dealer.tell(HoldResult(dealer.tick(), *DEALER, 1, ref="18"))
+    why = "this is for inspector or surveillance to order, not for dealer"
+    assert dealer.all(Replied)[-1] == Replied(
+        dealer.now, "18", "HoldResult", "Bo", accepted=False, why=why
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (Command(1, *INSPECTOR), "no such order is known"),
+        (Confirm(1, *DEALER, 2), "there is no coup 2 in this shoe"),
+        (FreeHand(1, *INSPECTOR, 2), ""),
+        (FreeHand(1, *INSPECTOR, 3), "there is no coup 3 in this shoe"),
+        (CorrectCard(1, *DEALER, 1, P1, Card.parse("2c")),
+         "a dealer keys in only what was not read; this is for the inspector to correct"),
+        (CorrectCard(1, *DEALER, 1, P3, Card.parse("2c")), ""),
+        (MoveCard(1, *INSPECTOR, 1, P3, B3), "there is no card in Punto 3"),
+        (MoveCard(1, *INSPECTOR, 1, P1, P2),
+         "a card moves to the other hand, and a hand has three at most"),
+        (MoveCard(1, *INSPECTOR, 1, P1, B1), ""),
+        (BurnCard(1, *INSPECTOR, 1),
+         "its last card was due: there is none to burn or to carry over"),
+        (UndoLast(1, *INSPECTOR), "there is no order to take back"),
+        (NewShoe(1, *INSPECTOR, "shoe-1"), "shoe shoe-1 is in use already"),
+        (NewShoe(1, *INSPECTOR, ""), ""),
+        (KeepEvidence(1, *INSPECTOR, "s", 1), "a legal hold needs words: its reason"),
+        (CommentAlert(1, *DESK, "a9", reason="x"), "no alert a9 is open"),
+    ],
+)  # fmt: skip
+def test_refusal_says_why(command: Command, why: str) -> None:
+    """In words of its own for each reason."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    assert give(dealer, command) == why
+
+
+def test_hand_of_three_takes_no_card() -> None:
+    """Nor is a slot filled beyond the next one of its hand."""
+    dealer = Dealer().start()
+    dealer.hand("2h 7c Kd Kc", (P3, "6s"))
+    full = MoveCard(1, *INSPECTOR, 1, B1, P1)
+    assert give(dealer, full) == "a card moves to the other hand, and a hand has three at most"
+    dealer = Dealer().start()
+    dealer.deal(P1, "2c")
+    key = CorrectCard(1, *INSPECTOR, 1, B2, Card.parse("2c"))
+    assert give(dealer, key) == "there is no card in Banco 2"
+    assert give(dealer, replace(key, slot=B1)) == ""
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_dealer_keys_in_a_card_that_was_not_read(*, known: bool) -> None:
+    """One that lies there unread, or that nobody saw."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "2c" if known else None)
+    assert bool(give(dealer, CorrectCard(1, *DEALER, 1, P1, Card.parse("9c")))) is known
+
+
+def test_card_keyed_in_is_told_to_surveillance() -> None:
+    """One that nobody saw has no order of a shoe; it lies where it was keyed in."""
+    dealer = Dealer().start()
+    dealer.hand("2h 7c Kd Kc")
+    give(dealer, CorrectCard(1, *INSPECTOR, 1, P3, Card.parse("6h")))
+    told = dealer.all(CardSeen)[-1]
+    assert (told.event, told.order, told.slot, told.card) == ("keyed", -5, P3, Card.parse("6h"))
+    assert dealer.table.coup is not None
+    keyed = dealer.table.coup.cards[-1]
+    assert (keyed.out_at, keyed.placed_at, keyed.order) == (dealer.now, dealer.now, -5)
+    assert give(dealer, UndoLast(1, *INSPECTOR)) == ""
+    assert [card.order for card in dealer.table.coup.cards] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("order", "remedy"),
+    [
+        (VoidCoup(1, *INSPECTOR, 1, reason="r"), "R9"),
+        (ResultStands(1, *INSPECTOR, 1, reason="r"), "R1"),
+        (BurnCard(1, *INSPECTOR, 1, reason="r"), "R5"),
+        (CarryCard(1, *INSPECTOR, 1, reason="r"), "R3"),
+        (MoveCard(1, *INSPECTOR, 1, P3, B3, reason="r"), "R7"),
+        (RectifyAlert(1, *INSPECTOR, "a1", "R12", reason="r"), "R12"),
+    ],
+)
+def test_order_puts_right_what_it_is_the_remedy_of(order: Command, remedy: str) -> None:
+    """In the name of who gave it, with their words; the alert is changed, not raised again."""
+    dealer = over_drawn()
+    told = len(dealer.all(AlertChanged))
+    assert give(dealer, order) == ""
+    alert = dealer.alerts["OVER_P3_STAND"]
+    assert (alert.state, alert.remedy, alert.by, alert.reason) == (
+        AlertState.RECTIFIED, remedy, "Ada", "r",
+    )  # fmt: skip
+    changed = [each for each in dealer.all(AlertChanged)[told:] if each.alert.id == "a1"]
+    assert changed
+    assert not any(each.first for each in changed)
+    assert dealer.alerts["LINK"].state is AlertState.RAISED
+
+
+@pytest.mark.parametrize("order", [BurnCard, CarryCard, Confirm])
+def test_order_about_one_card_leaves_other_alerts_of_its_coup(
+    order: type[BurnCard | CarryCard | Confirm],
+) -> None:
+    """Two cards that left as one are another matter."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.allege("TWO_CARDS_OUT", 4)
+    dealer.deal(P3, "2s")
+    assert give(dealer, order(1, *INSPECTOR, 1)) == ""
+    opened = ["TWO_CARDS_OUT"] if order is not Confirm else ["TWO_CARDS_OUT", "OVER_P3_STAND"]
+    assert [alert for alert in dealer.open if alert != "EXCESS_CARRIED"] == opened
+
+
+@pytest.mark.parametrize("code", ["REVIEW", "RESTART_CONFIRM"])
+def test_confirmation_ends_what_asked_for_it(code: str) -> None:
+    """Without a remedy: nothing was wrong; and what was not seen is vouched for."""
+    dealer = Dealer().start()
+    for slot, face in ((P1, "4h"), (B1, "4c"), (P2, "3d")):
+        dealer.deal(slot, face)
+    dealer.tell(ViewLost(dealer.tick(), "dark"))
+    dealer.deal(B2, "3c")
+    if code == "REVIEW":
+        dealer.doubt("It may be P1.")
+    else:
+        dealer.allege(code)
+    assert give(dealer, Confirm(1, *DEALER, 1)) == ""
+    alert = dealer.alerts[code]
+    assert (alert.state, alert.remedy, alert.by) == (AlertState.RECTIFIED, "", "Bo")
+    assert dealer.table.coup is not None
+    assert not dealer.table.coup.unseen
+    assert all(card.marks.confirmed for card in dealer.table.coup.cards)
+
+
+def test_only_a_card_that_was_read_is_confirmed() -> None:
+    """What nobody read cannot be right."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "4h")
+    dealer.deal(B1, None)
+    assert give(dealer, Confirm(1, *DEALER, 1)) == ""
+    assert dealer.table.coup is not None
+    assert [card.marks.confirmed for card in dealer.table.coup.cards] == [True, False]
+
+
+def test_result_that_stands_releases_all_that_held_it() -> None:
+    """A hold, a void, what was not seen, and a doubt with what it hid."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS, (P3, "2s"))
+    for order in (HoldResult, VoidCoup, ResultStands):
+        assert give(dealer, order(1, *INSPECTOR, 1)) == ""
+    coup = dealer.table.coup
+    assert coup is not None
+    assert (coup.stands, coup.hold, coup.void, coup.unseen) == (True, False, False, False)
+    dealer = Dealer().start()
+    dealer.hand(STANDS, (P3, "2s"))
+    dealer.doubt("It may be P1.")
+    assert dealer.open == ["REVIEW"]
+    assert give(dealer, ResultStands(1, *INSPECTOR, 1)) == ""
+    assert dealer.open == []
+    assert {dealer.alerts[code].remedy for code in ("REVIEW", "OVER_P3_STAND")} == {"R1"}
+
+
+def test_carried_card_is_told_of_with_what_it_was() -> None:
+    """Its fault stays with its coup; the next one says with which card it starts."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS, (P3, "2s"))
+    text = dealer.alerts["OVER_P3_STAND"].text
+    told = len(dealer.all(ShoeChanged))
+    assert give(dealer, CarryCard(1, *INSPECTOR, 1)) == ""
+    first, second = dealer.table.coups
+    (fault,) = first.noticed
+    assert (fault.key, fault.text, fault.order, fault.observed) == ("extra:5", text, 5, P3)
+    (fault,) = second.noticed
+    assert (fault.key, fault.code, fault.order, fault.card) == (
+        "carried", "EXCESS_CARRIED", 5, Card.parse("2s"),
+    )  # fmt: skip
+    assert fault.text == "Coup starts with a card carried over: 2s."
+    (card,) = second.cards
+    assert (card.order, card.slot, card.placed_at, card.face) == (5, None, None, Card.parse("2s"))
+    assert (second.carried, second.sight, first.cards[-1].marks.fate) == (5, 0, "carried")
+    assert [shoe.coups for shoe in dealer.all(ShoeChanged)[told:]] == [2]
+
+
+def test_face_down_card_is_carried_with_the_face_that_was_keyed_in() -> None:
+    """Unread, it is said to lie face down."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS, (P3, None))
+    assert give(dealer, CarryCard(1, *INSPECTOR, 1)) == ""
+    text = dealer.alerts["EXCESS_CARRIED"].text
+    assert text == "Coup starts with a card carried over: face down."
+    assert give(dealer, UndoLast(1, *INSPECTOR)) == ""
+    assert give(dealer, CorrectCard(1, *INSPECTOR, 1, P3, Card.parse("Kd"))) == ""
+    assert give(dealer, CarryCard(1, *INSPECTOR, 1)) == ""
+    assert dealer.table.coup is not None
+    assert [card.face for card in dealer.table.coup.cards] == [Card.parse("Kd")]
+
+
+def test_undo_is_told_and_brings_back_only_what_the_order_ended() -> None:
+    """Alerts that it ended are open as they were, once told; what ended since stays ended."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.allege("TWO_CARDS_OUT", 4)
+    dealer.deal(P3, "2s")
+    assert give(dealer, HoldResult(1, *INSPECTOR, 1)) == ""
+    dealer.allege("TWO_CARDS_OUT", 4, over=True)
+    assert give(dealer, BurnCard(1, *INSPECTOR, 1)) == ""
+    told = len(dealer.all(AlertChanged))
+    assert give(dealer, UndoLast(1, *INSPECTOR)) == ""
+    changed = dealer.all(AlertChanged)[told:]
+    assert [(each.alert.code, each.first) for each in changed] == [("OVER_P3_STAND", False)]
+    assert dealer.open == ["OVER_P3_STAND"]
+    assert dealer.alerts["OVER_P3_STAND"].remedy == ""
+    assert dealer.table.coup is not None
+    assert dealer.table.coup.hold
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_carried_card_goes_back_only_while_it_is_alone(*, begins: bool) -> None:
+    """Another card that followed it is of its coup."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.out()
+    assert give(dealer, CarryCard(1, *INSPECTOR, 1)) == ""
+    if begins:
+        dealer.clear()
+        dealer.lay(P1, 5)
+        dealer.out()
+    why = "too late: another card has followed card 5, which was carried over"
+    assert give(dealer, UndoLast(1, *INSPECTOR)) == why * begins
+
+
+@pytest.mark.parametrize(
+    ("category", "reason", "why"),
+    [
+        (
+            Category.DEALER,
+            "",
+            "it held a result, and bets with it: closing it needs words, its reason",
+        ),
+        (Category.DEALER, "seen", ""),
+        (Category.OTHER, "seen", ""),
+        (None, "seen", ""),
+    ],
+)
+def test_alert_that_held_a_result_is_closed_with_words(
+    category: Category | None, reason: str, why: str
+) -> None:
+    """Once it holds none: it has lapsed, or is of a shoe that is over."""
+    for later in (lambda d: (d.clear(), d.out()), lambda d: d.tell(ShoeStarted(d.tick(), "x"))):
+        dealer = over_drawn()
+        closing = CloseAlert(1, *DESK, "a1", category, reason=reason)
+        holds = "it holds a result: rectify it, or let the result stand, first"
+        assert give(dealer, closing) == holds
+        assert give(dealer, AckAlert(1, *INSPECTOR, "a1")) == ""
+        later(dealer)
+        if dealer.table.shoe.name == "shoe-1":
+            assert give(dealer, closing) == holds  # management knows of it: it does not lapse
+            assert give(dealer, RectifyAlert(1, *INSPECTOR, "a1", "R1")) == ""
+        assert give(dealer, closing) == why
+        closed = [t.alert.id for t in dealer.table.earlier_alerts]
+        assert ("a1" in closed) is (bool(why) and dealer.table.shoe.name == "x")
+
+
+def test_held_coup_lasts_beyond_its_shoe_by_one_alert() -> None:
+    """By that which holds it, or by one of its own; a void coup by none."""
+    for orders_, code in (
+        ((HoldResult(1, *INSPECTOR, 1),), "HELD_OVER"),
+        ((AckAlert(1, *INSPECTOR, "a1"),), "OVER_P3_STAND"),
+        ((VoidCoup(1, *INSPECTOR, 1), HoldResult(1, *INSPECTOR, 1)), ""),
+    ):
+        dealer = Dealer().start()
+        dealer.hand(STANDS, *([(P3, "2s")] if code.startswith("OVER") else []))
+        for each in orders_:
+            assert give(dealer, each) == ""
+        text = dealer.alerts[code].text if code in dealer.raised else ""
+        dealer.tell(ShoeStarted(dealer.tick(), "x"))
+        words = "Coup 1: held as its shoe ended. Close this alert to release the shoe."
+        assert dealer.open == [code] * bool(code)
+        assert not code or dealer.alerts[code].text == f"{text} {words}".strip()
+        assert not code or dealer.alerts[code].changed_at == dealer.now
+        assert dealer.raised == [code] * bool(code)
+
+
+def test_calls_for_the_inspector_are_told_apart_by_their_words() -> None:
+    """What was said with the call follows its name."""
+    dealer = over_drawn()
+    assert give(dealer, CallInspector(1, *DEALER, reason="chips on the floor")) == ""
+    assert dealer.alerts["CALLED"].text == "Bo calls the inspector. chips on the floor"
+    assert give(dealer, CallInspector(1, *INSPECTOR)) == (
+        "the inspector is called already; close that alert first"
+    )

@@ -21,10 +21,12 @@ from vision.game.commands import (
     UndoLast,
     VoidCoup,
 )
+from vision.game.coup.state import DealtCard
 from vision.game.events import (
     Allegation,
     CoupSeen,
     Life,
+    Noticed,
     SeenCard,
     ShoeEnded,
     ShoeStarted,
@@ -819,6 +821,271 @@ def test_burn_that_nobody_announced_is_no_coup() -> None:
     dealer.see(STANDS, coup=2)
     assert dealer.states() == [(1, ResultState.FINAL)]
     assert dealer.raised == []
+
+
+# --- what is kept of each card and of the coup ----------------------------------------------------
+
+
+def cards_of(dealer: Table, coup: int = 1) -> tuple[DealtCard, ...]:
+    """Return the cards of a coup."""
+    found = dealer.table.coup_at(coup)
+    assert found is not None
+    return found.cards
+
+
+def test_card_lies_since_it_first_lay_and_is_gone_since_it_was_first_gone() -> None:
+    """Until it is told of otherwise; in the hand it lies nowhere."""
+    dealer = table()
+    times = []
+    for text, life in (
+        ("-:-", LYING), ("P1:-", LYING), ("B1:9c", LYING), ("B1:9c", REMOVED), ("B1:9c", REMOVED),
+        ("B1:9c", LYING), ("-:-", OUT),
+    ):  # fmt: skip
+        dealer.see(text, life=life)
+        (card,) = cards_of(dealer)
+        times.append((card.placed_at, card.removed_at))
+    start = dealer.now - 6 * dealer.pause
+    at = [start + n * dealer.pause for n in range(7)]
+    lay = (at[1], None)
+    assert times == [(None, None), lay, lay, (at[1], at[3]), (at[1], at[3]), lay, (None, None)]
+
+
+def test_card_beside_the_slots_lies_and_one_that_is_gone_from_there_lay_in_none() -> None:
+    """What is seen of it is kept as it is."""
+    dealer = table(Rules(burn=BurnRule(BurnKind.NONE)))
+    card = SeenCard(
+        1,
+        5,
+        LYING,
+        None,
+        face_up=True,
+        card=Card.parse("9c"),
+        confidence=0.7,
+        second=Card.parse("6c"),
+    )
+    dealer.tell(CoupSeen(dealer.tick(), 1, (card,)))
+    (kept,) = cards_of(dealer)
+    assert (kept.order, kept.out_at, kept.placed_at, kept.slot) == (1, 5, dealer.now, None)
+    assert (kept.card, kept.face, kept.confidence, kept.second, kept.face_up) == (
+        card.card, card.card, 0.7, card.second, True,
+    )  # fmt: skip
+    dealer.tell(CoupSeen(dealer.tick(), 1, (replace(card, order=2, life=REMOVED),)))
+    assert [card.placed_at for card in cards_of(dealer)] == [None]
+
+
+def test_coup_changes_with_its_cards_and_begins_with_the_first_of_them() -> None:
+    """Its words about it change nothing of its cards; cards that went back are counted."""
+    dealer = table()
+    dealer.see("P1:9c")
+    coup = dealer.table.coup
+    assert coup is not None
+    changed = dealer.now
+    assert (coup.changed_at, coup.first, coup.started_at) == (changed, 1, 995_100)
+    dealer.see("P1:9c", sure=False, odds=3.0)
+    coup = dealer.table.coup
+    assert coup is not None
+    assert (coup.changed_at, coup.sure, coup.odds, coup.doubt) == (changed, False, 3.0, "")
+    back = replace(seen_card(2, "-:-"), life=RETURNED)
+    late = replace(seen_card(4, "P1:9c"), out_at=7)
+    dealer.tell(CoupSeen(dealer.tick(), 1, (back, late), doubt="a"))
+    coup = dealer.table.coup
+    assert coup is not None
+    assert (coup.changed_at, coup.first, coup.started_at) == (dealer.now, 2, 7)
+    assert (coup.back, coup.sure, coup.doubt, coup.doubted_at) == ((2,), True, "a", 0)
+
+
+def test_coup_is_cleared_once_the_last_of_its_cards_is_gone() -> None:
+    """Then, and not when it is told again; a card that is out keeps none open."""
+    dealer = table()
+    dealer.see("P1:4h B1:4c")
+    one = tuple(seen_card(n, word) for n, word in ((1, "P1:4h"), (2, "B1:4c")))
+    gone = tuple(replace(card, life=REMOVED) for card in one)
+    cleared = []
+    for seen in ((gone[0], one[1]), gone, (*gone, seen_card(3, "-:-")), gone, one):
+        dealer.tell(CoupSeen(dealer.tick(), 1, seen))
+        assert dealer.table.coup is not None
+        at = dealer.table.coup.cleared_at
+        cleared.append(None if at is None else dealer.now - at)
+    assert cleared == [None, 0, dealer.pause, 2 * dealer.pause, None]
+
+
+def test_time_limits_pass_as_a_card_leaves_and_as_the_hands_are_cleared() -> None:
+    """A card that nobody saw leave, before others, passes none."""
+    dealer = table()
+    dealer.see("P1:4h B1:-", alleged=(Allegation("EXPOSED_EARLY", 1, 60.0),))
+    dealer.tell(Noticed(dealer.tick(), "LIGHT"))
+    exposed = (Allegation("EXPOSED_EARLY", 1, 60.0), Allegation("TWO_CARDS_OUT", None, 60.0))
+    dealer.see("P1:4h B1:-", alleged=exposed)
+    early = replace(seen_card(2, "P2:-"), out_at=1)
+    laid = (seen_card(1, "P1:4h"), early, seen_card(3, "B1:-"))
+    laid = (laid[0], laid[1], replace(laid[2], out_at=995_200))
+    dealer.tell(CoupSeen(dealer.tick(), 1, laid, exposed))
+    raised, lapsed = AlertState.RAISED, AlertState.LAPSED
+
+    def states() -> list[AlertState]:
+        return [dealer.alerts[code].state for code in ("EXPOSED_EARLY", "TWO_CARDS_OUT", "LIGHT")]
+
+    assert states() == [raised, raised, raised]
+    more = (*laid, seen_card(4, "-:-"))
+    dealer.tell(CoupSeen(dealer.tick(), 1, more, exposed))
+    assert states() == [raised, lapsed, lapsed]
+    gone = tuple(replace(card, life=REMOVED, slot=card.slot or B2) for card in more)
+    dealer.tell(CoupSeen(dealer.tick(), 1, gone, exposed))
+    assert states() == [lapsed, lapsed, lapsed]
+
+
+def test_first_card_of_the_next_coup_passes_the_time_limits_of_the_shoe() -> None:
+    """As any next card does."""
+    dealer = table()
+    dealer.see(STANDS, life=REMOVED)
+    dealer.tell(Noticed(dealer.tick(), "LIGHT"))
+    dealer.first = 5
+    dealer.see("-:-", coup=2)
+    assert dealer.alerts["LIGHT"].state is AlertState.LAPSED
+    assert dealer.table.shoe.sight == 2
+
+
+@pytest.mark.parametrize(
+    ("face", "switched", "confirmed", "open_"),
+    [
+        ("9c", None, True, []),
+        ("5h", None, False, ["READ_CONFLICT"]),
+        ("9c", "Kh", False, ["SWITCH"]),
+    ],
+)
+def test_confirmation_holds_for_what_was_confirmed(
+    face: str, switched: str | None, open_: list[str], *, confirmed: bool
+) -> None:
+    """Another face, or another card in its place, is asked about again; said twice it is one."""
+    dealer = table()
+    seen = dealer.see("P1:9c")
+    dealer.tell(Confirm(dealer.tick(), *INSPECTOR, 1))
+    other = None if switched is None else Card.parse(switched)
+    alleged = (Allegation("SWITCH", 1, 60.0),) if switched else ()
+    card = replace(seen.cards[0], card=Card.parse(face), switched=other)
+    dealer.tell(replace(seen, at=dealer.tick(), cards=(card,), alleged=alleged))
+    assert [each.marks.confirmed for each in cards_of(dealer)] == [confirmed]
+    assert dealer.open == open_
+    dealer.tell(Confirm(dealer.tick(), *INSPECTOR, 1))
+    card = replace(card, confidence=0.999)
+    dealer.tell(replace(seen, at=dealer.tick(), cards=(card,), alleged=alleged))
+    assert [each.marks.confirmed for each in cards_of(dealer)] == [True]
+
+
+def test_contradiction_lasts_while_the_card_is_read_and_ends_as_both_faces_are_true() -> None:
+    """A card that is not read now contradicts nothing."""
+    dealer = table()
+    seen = dealer.see("P1:9c")
+    marks = []
+    for face, switched in (("5h", None), ("5h", "9c"), ("5h", None), (None, None), ("9c", None)):
+        card = replace(
+            seen.cards[0],
+            card=None if face is None else Card.parse(face),
+            switched=None if switched is None else Card.parse(switched),
+        )
+        dealer.tell(replace(seen, at=dealer.tick(), cards=(card,)))
+        (kept,) = cards_of(dealer)
+        marks.append(None if kept.marks.clash is None else str(kept.marks.clash))
+    assert marks == ["9c", None, None, None, None]
+
+
+def test_declined_card_is_told_of_once_as_read() -> None:
+    """It lies open; what is known of it is that nobody can read it."""
+    dealer = table()
+    for text in ("P1:-", "P1:?", "P1:?", "P1:9c", "P1:-"):
+        dealer.see(text)
+    assert dealer.published == ["1 found", "1 placed", "1 read", "1 read", "1 read"]
+
+
+def test_sight_begins_coups_one_by_one() -> None:
+    """The next of the shoe, or one that it began before; with no cards none begins."""
+    dealer = table()
+    dealer.see(STANDS, coup=2)
+    dealer.see(STANDS, coup=1)
+    dealer.tell(CoupSeen(dealer.tick(), 2, ()))
+    dealer.see("P1:9c", coup=3)
+    ignored = [one.why.split(" of ")[0] for one in dealer.all(Ignored)]
+    assert ignored == ["coup 2", "coup 3"]
+    dealer.first = 5
+    dealer.see("P1:9c", coup=2)
+    assert [coup.sight for coup in dealer.table.coups] == [1, 2]
+
+
+def test_order_that_carried_a_card_began_the_coup_that_sight_begins_then() -> None:
+    """It is the same coup; its face is that which shows in the coup before."""
+    dealer = table()
+    dealer.see(f"{STANDS} P3:-")
+    dealer.tell(CarryCard(dealer.tick(), *INSPECTOR, 1))
+    dealer.see(f"{STANDS} P3:9c")
+    (carried,) = cards_of(dealer, 2)
+    assert (carried.face, carried.confidence) == (Card.parse("9c"), 1.0)
+    dealer.first = 6
+    dealer.see("B1:3s", coup=2)
+    assert len(dealer.table.coups) == 2
+    assert [card.order for card in cards_of(dealer, 2)] == [5, 6]
+    coup = dealer.table.coup
+    assert coup is not None
+    assert (coup.number, coup.sight, dealer.table.shoe.sight) == (2, 2, 2)
+
+
+def test_keyed_card_that_sight_does_not_tell_of_stays_in_its_turn() -> None:
+    """Before what lies in a later slot; what was only moved is told of, or is none."""
+    dealer = table()
+    dealer.see("P1:4h B1:4c P2:? B2:3c")
+    dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, P2, Card.parse("3d")))
+    dealer.see("P1:4h B1:4c B2:3c")
+    kept = cards_of(dealer)
+    assert [(card.order, card.slot) for card in kept] == [(1, P1), (2, B1), (-3, P2), (3, B2)]
+    assert kept[2].marks.keyed == Card.parse("3d")
+    assert dealer.table.shoe.out == 3
+    dealer.tell(MoveCard(dealer.tick(), *INSPECTOR, 1, B1, P1))
+    dealer.see("P1:4h B2:3c")
+    assert B1 not in {card.slot for card in cards_of(dealer)}
+
+
+# --- which of the first cards are burned ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts", "life", "burned"),
+    [
+        (["-:2d"], LYING, 0),  # one card that lies open aside may be the first of a coup
+        (["-:2d"], REMOVED, 1),
+        (["-:2d -:-"], REMOVED, 2),
+        (["-:-"], REMOVED, 0),  # nobody saw that it was burned: it was not open
+        (["P1:2d"], REMOVED, 0),
+        (["P1:2d", "-:2d"], REMOVED, 0),  # a coup has begun
+    ],
+)
+def test_unannounced_burn_is_known_by_its_first_card(
+    texts: list[str], life: Life, burned: int
+) -> None:
+    """Open, and laid aside with others or gone, before anything lay in a slot."""
+    dealer = table(Rules(burn=BurnRule()))
+    for text in texts:
+        cards = tuple(
+            replace(seen_card(n, word), life=life) for n, word in enumerate(text.split(), 1)
+        )
+        dealer.tell(CoupSeen(dealer.tick(), 1, cards))
+    assert len(dealer.table.shoe.burned) == burned
+    assert (dealer.table.coup is None) is (burned > 0)
+
+
+def test_burn_ends_with_the_card_that_is_out_after_as_many_as_are_due() -> None:
+    """Until then a card that is out is burned; behind it it is the first coup's."""
+    dealer = burn_table(2)
+    burned = []
+    for orders in range(1, 4):
+        seen = [replace(seen_card(n, "-:-"), life=LYING) for n in range(1, orders)]
+        dealer.tell(CoupSeen(dealer.tick(), 1, (*seen, seen_card(orders, "-:-"))))
+        burned.append(len(dealer.table.shoe.burned))
+    assert burned == [1, 2, 3]
+    dealer.tell(CoupSeen(dealer.tick(), 1, tuple(seen)))
+    assert len(dealer.table.shoe.burned) == 2
+    dealer.tell(CoupSeen(dealer.tick(), 2, (seen_card(3, "-:-"),)))
+    assert (len(dealer.table.shoe.burned), dealer.table.coup is None) == (2, False)
+    shoe = dealer.table.shoe
+    assert (shoe.burning, shoe.sight, shoe.burn_due, shoe.out) == (False, 2, 2, 3)
 
 
 # --- anything at all ------------------------------------------------------------------------------

@@ -6,7 +6,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vision.sight.following.evidence import LIES, LIES_MS, CutEvidence, CutWatch, ExposureWatch
+from vision.sight.detection.mouth import CARDS_BEFORE, LEFT_MS
+from vision.sight.following.evidence import (
+    CUT,
+    EXPOSED,
+    EXPOSED_MS,
+    FACED,
+    FIRST_WORD,
+    GONE,
+    LIES,
+    LIES_MS,
+    MOST_ODDS,
+    MOST_WAITING,
+    NEXT_OUT,
+    RESTS,
+    SHOWN,
+    USUAL_CARDS,
+    CutEvidence,
+    CutWatch,
+    ExposureWatch,
+    Usual,
+)
 
 Values = NDArray[np.float64]
 WEIGHTS = np.array([1.5, 1.0, 1.5, -1.0])
@@ -197,3 +217,256 @@ def test_evidence_of_a_card_is_what_its_last_picture_says(shoe: Shoe) -> None:
         shoe.draw(_out(), _rests(), pictures=1)
         few = shoe.draw(_out(2.0, 4.0), _rests(), pictures)
         assert few == pytest.approx(float(WEIGHTS @ [7.0, 4.0, 0.0, 1.0]))
+
+
+# --- bounds, each at both of its sides ------------------------------------------------------------
+
+LITTLE = 1e-6
+PICTURE_MS = EXPOSED_MS // 3
+
+
+def _mouth(*, face: float = 0.9, cut: float = 0.0, hand: float = -6.0, out: float = 0.0) -> Values:
+    """Return what is said of a mouth in which things show with these probabilities (0 to 1)."""
+    back = 1 - face - cut
+    phases = np.log([LITTLE**2, 1 - out, max(out, LITTLE**2)])
+    shown = np.log(np.maximum([back, face, cut, LITTLE**2], LITTLE**2))
+    return np.array([*phases, 0.3, *shown, hand, -6, np.nan])
+
+
+def _exposes(shows: Values, *, waits: float = 1.0, ms: int = PICTURE_MS, number: int = 12) -> int:
+    """Return after how many pictures of that a face is noticed in a shoe of plain backs; 0: never.
+
+    So many ms are between two pictures.
+    """
+    watch = ExposureWatch(50.0)
+    for card in range(CARDS_BEFORE):
+        watch.look(_mouth(face=0.001), 100 * card, waits=1.0)
+        watch.look(_out(), 100 * card + 50, waits=0.0)
+    found = [watch.look(shows, 10_000 + ms * n, waits=waits) for n in range(number)]
+    assert sum(found) <= 1  # it is told of once
+    return found.index(True) + 1 if any(found) else 0
+
+
+@pytest.mark.parametrize(
+    ("shows", "waits", "noticed"),
+    [
+        (_mouth(), EXPOSED + LITTLE, True),
+        (_mouth(), EXPOSED, False),  # a card may be out
+        (_mouth(hand=0.0), 1.0, True),
+        (_mouth(hand=LITTLE), 1.0, False),
+        (_mouth(out=1 - EXPOSED - LITTLE), 1.0, True),
+        (_mouth(out=1 - EXPOSED + LITTLE), 1.0, False),
+        (_mouth(face=FACED * 0.9 + LITTLE, cut=(1 - FACED) * 0.9 - LITTLE), 1.0, True),
+        (_mouth(face=FACED * 0.9 - LITTLE, cut=(1 - FACED) * 0.9 + LITTLE), 1.0, False),
+        (_mouth(face=FACED * 0.9, cut=FACED * 0.1), 1.0, True),
+    ],
+)
+def test_face_in_the_mouth_counts_where_it_is_sure_and_alone(
+    shows: Values, waits: float, *, noticed: bool
+) -> None:
+    """No card is out, no hand is there, and what is no back is a face rather than a cut card."""
+    assert bool(_exposes(shows, waits=waits)) is noticed
+
+
+def test_face_is_exposed_once_it_has_shown_for_long() -> None:
+    """What is one by halves, twice as long; what is hardly one, never; a gap counts as a half."""
+    sure = _mouth(face=1 - LITTLE)
+    assert _exposes(sure, number=20) == 3  # the first one after a gap counts as half of the time
+    assert _exposes(_mouth(face=0.5), number=20) == 6
+    assert _exposes(_mouth(face=SHOWN + LITTLE), number=50) > 20
+    assert _exposes(_mouth(face=SHOWN - LITTLE), number=50) == 0
+    assert _exposes(sure, ms=10 * EXPOSED_MS) == 3
+
+
+def test_face_that_goes_out_of_sight_counts_anew() -> None:
+    """A finger that passes shows for a moment, time and again."""
+    watch = ExposureWatch(50.0)
+    for card in range(CARDS_BEFORE):
+        watch.look(_mouth(face=0.01), 100 * card, waits=1.0)
+        watch.look(_out(), 100 * card + 50, waits=0.0)
+    for at in range(10_000, 20_000, PICTURE_MS):
+        shows = _mouth(hand=5.0 if at % 300 == 0 else -6.0)
+        assert not watch.look(shows, at, waits=1.0)
+
+
+@pytest.mark.parametrize(("cards", "noticed"), [(CARDS_BEFORE - 1, False), (CARDS_BEFORE, True)])
+def test_face_is_compared_with_enough_cards_before(cards: int, *, noticed: bool) -> None:
+    """Nothing is unlike the usual before there is one, by the median of each card's pictures."""
+    watch = ExposureWatch(50.0)
+    for card in range(cards):
+        for at, face in enumerate((0.01, 0.01, 0.9)):
+            watch.look(_mouth(face=face), 500 * card + at, waits=1.0)
+        watch.look(_out(), 500 * card + 250, waits=0.0)
+    found = [watch.look(_mouth(), at, waits=1.0) for at in range(10_000, 12_000, PICTURE_MS)]
+    assert any(found) is noticed
+
+
+@pytest.mark.parametrize(("times", "noticed"), [(0.9, False), (1.1, True)])
+def test_face_is_likelier_than_with_the_cards_before(times: float, *, noticed: bool) -> None:
+    """By the odds that are asked for, of a face against a back."""
+    watch, usual = ExposureWatch(50.0), 9 / (50 * times)  # odds, against 9 of the one that shows
+    for card in range(CARDS_BEFORE):
+        watch.look(_mouth(face=usual / (1 + usual)), 100 * card, waits=1.0)
+        watch.look(_out(), 100 * card + 50, waits=0.0)
+    found = [watch.look(_mouth(), at, waits=1.0) for at in range(10_000, 12_000, PICTURE_MS)]
+    assert any(found) is noticed
+
+
+def test_usual_is_the_median_of_the_last_cards() -> None:
+    """Of so many, once there are enough."""
+    usual = Usual()
+    for number in range(CARDS_BEFORE):
+        assert (usual.is_known, usual.above(3.0)) == (False, None), number
+        usual.add(1.0)
+    assert (usual.is_known, usual.above(3.0)) == (True, 2.0)
+    for _ in range(USUAL_CARDS // 2 + 1):
+        usual.add(5.0)
+    for _ in range(USUAL_CARDS):
+        usual.add(7.0)
+    assert usual.usual == 7.0
+
+
+def _tells(*steps: tuple[int, float | None, float, float]) -> list[int]:
+    """Return when (ms) the cut card is reported, of what waits, passes, and what is out next."""
+    watch = CutWatch()
+    return [at for at, waits, cut, out in steps if watch.look(at, waits, passes=cut, next_out=out)]
+
+
+@pytest.mark.parametrize(("passes", "reported"), [(CUT, []), (CUT + LITTLE, [100])])
+def test_cut_card_passes_from_a_probability_on(passes: float, reported: list[int]) -> None:
+    """Below it what passed may be an arm."""
+    assert _tells((0, None, passes, 0.0), (100, 0.0, 0.0, 0.0)) == reported
+
+
+@pytest.mark.parametrize(
+    ("left", "after", "reported"),
+    [
+        # What shows after it: is the mouth empty so surely, and is a card out then?
+        (1 - NEXT_OUT - LITTLE, NEXT_OUT + LITTLE, [200]),
+        (1 - NEXT_OUT, NEXT_OUT + LITTLE, []),
+        (1 - NEXT_OUT - LITTLE, NEXT_OUT, []),
+    ],
+)
+def test_next_card_reports_the_cut_card_that_left(
+    left: float, after: float, reported: list[int]
+) -> None:
+    """It left once nothing is likelier than that something is out; then a card must be."""
+    steps = (0, None, 1.0, 0.0), (100, None, left / 2, left / 2), (200, None, 0.0, after)
+    assert _tells(*steps) == reported
+
+
+@pytest.mark.parametrize(("out", "reported"), [(NEXT_OUT, [200]), (NEXT_OUT + LITTLE, [])])
+def test_what_is_a_card_after_all_was_no_cut_card(out: float, reported: list[int]) -> None:
+    """From the even chance on, before it had left."""
+    assert _tells((0, None, 1.0, 0.0), (100, None, 0.0, out), (200, 0.0, 0.0, 0.0)) == reported
+
+
+def test_cut_card_that_passes_again_has_not_left_yet() -> None:
+    """A hand hid it for a moment."""
+    steps = (0, None, 1.0, 0.0), (100, None, 0.0, 0.0), (200, None, 1.0, 0.0)
+    assert _tells(*steps, (300, None, 0.3, 0.6)) == []
+    assert _tells(*steps[:2], (300, None, 0.3, 0.6)) == [300]
+
+
+@pytest.mark.parametrize(
+    ("lies", "gone", "hidden", "reported"),
+    [
+        (LIES + LITTLE, GONE - LITTLE, True, True),
+        (LIES, GONE - LITTLE, True, False),
+        (LIES + LITTLE, GONE, True, False),
+        (LIES + LITTLE, GONE - LITTLE, False, False),  # no hand was there to take it
+    ],
+)
+def test_cut_card_lay_in_sight_and_is_gone_by_how_it_looks(
+    lies: float, gone: float, *, hidden: bool, reported: bool
+) -> None:
+    """So much more like one than the cards before, and then no more."""
+    end = LIES_MS + 200
+    covered = [(end - 50, None, 0.0, 0.0)] if hidden else []
+    steps = [(0, 0.0, 0.0, 0.0), (100, lies, 0.0, 0.0), *covered, (end, gone, 0.0, 0.0)]
+    assert _tells(*steps) == [end] * reported
+
+
+@pytest.mark.parametrize(("ms", "reported"), [(LIES_MS, False), (LIES_MS + 1, True)])
+def test_cut_card_lay_in_sight_for_so_long(ms: int, *, reported: bool) -> None:
+    """Since it came; that it is seen there again and again begins nothing anew."""
+    lies = [(at, LIES + 1, 0.0, 0.0) for at in (0, 50)]
+    assert bool(_tells(*lies, (100, None, 0.0, 0.0), (ms, 0.0, 0.0, 0.0))) is reported
+
+
+def test_cut_card_is_reported_once() -> None:
+    """Whatever passes after it."""
+    once = [(0, None, 1.0, 0.0), (100, 0.0, 0.0, 0.0)]
+    again = [(at + 1000, *rest) for at, *rest in once]
+    assert _tells(*once, *again) == [100]  # type: ignore[arg-type]
+
+
+# --- what the pictures of a card say, exactly -----------------------------------------------------
+
+MORE = float(np.logaddexp.reduce([4, 0, 0])) - 4  # by so much a card is likelier than a back alone
+
+
+def test_card_is_unlike_those_before_as_far_as_that_may_count(shoe: Shoe) -> None:
+    """The network's word and what waits, within bounds; what was most unlike in any picture."""
+    usual = -5.0 - MORE  # of a card, and of what waits
+    for word, unlike, waits, found in (
+        (99.0, -3.0, -5.0, (MOST_ODDS - usual, -3.0, 0.0, 1.0)),
+        (-99.0, 99.0, -5.0, (-MOST_ODDS - usual, MOST_ODDS, 0.0, 1.0)),
+        (-5.0, -99.0, 9.0, (0.0, -MOST_ODDS, min(MOST_WAITING, MOST_ODDS - usual), 1.0)),
+        (-5.0, -3.0, -6.0, (0.0, -3.0, 0.0, 1.0)),
+    ):
+        assert shoe.draw(_out(word, unlike), _rests(waits)) == pytest.approx(WEIGHTS @ found)
+        for _ in range(3):
+            shoe.draw(_out(), _rests())
+    shoe.rest(_rests())
+    shoe._take(_out(-5.0, 2.0))
+    before, more = shoe._take(_out(-5.0, 1.0))
+    assert (before, more) == (pytest.approx(WEIGHTS @ [0.0, 2.0, 0.0, 1.0]), pytest.approx(0))
+
+
+def test_first_card_is_compared_with_what_the_network_says_of_most() -> None:
+    """Before the cards of this shoe are known; nothing else of it counts."""
+    assert Shoe().draw(_out(1.0, 5.0), _rests(3.0)) == pytest.approx(
+        WEIGHTS @ [1.0 - MORE - FIRST_WORD, 0.0, 0.0, 1.0]
+    )
+
+
+def test_picture_counts_as_its_card_is_wholly_out(shoe: Shoe) -> None:
+    """What is hardly out hardly shows what it is."""
+    hardly = _out(3.0)
+    hardly[:3] = 0.0, 6.0, -9.0
+    shoe.rest(_rests())
+    found = sum(shoe._take(values)[1] for values in (hardly, _out(-5.0)))
+    assert found == pytest.approx(WEIGHTS @ [8.0 * 0.01, -3.0, 0.0, 1.0], abs=0.01)
+
+
+def test_what_rests_before_the_lip_is_no_cut_card(shoe: Shoe) -> None:
+    """Whatever it looks like; before anything was out nothing is said."""
+    shoe.rest(_rests())
+    assert shoe.evidence.take(_rests(), shoe.at + 50) == (0.0, 0.0)
+    found = shoe.evidence.take(_out(9.0, 9.0), shoe.at + 1000, rests=True)
+    assert found == (0.0, RESTS)
+
+
+@pytest.mark.parametrize(("ms", "known"), [(LEFT_MS - 1, False), (LEFT_MS, True)])
+def test_card_has_left_once_the_mouth_rested_for_so_long(ms: int, *, known: bool) -> None:
+    """Only then is it one of those before; until then what shows is not what waits behind it."""
+    shoe = Shoe()
+    for _ in range(CARDS_BEFORE - 1):
+        shoe.draw(_out(), _rests())
+    shoe.rest(_rests())
+    shoe.draw(_out(), _rests(), 1)
+    rested = shoe.at + 50
+    for at in (rested, rested + ms):
+        shoe.evidence.take(_rests(), at)
+    assert shoe.evidence.is_known is known
+    assert (shoe.evidence.waits is not None) is known
+
+
+@pytest.mark.parametrize(("hand", "seen"), [(-LITTLE, True), (0.0, False)])
+def test_what_waits_is_seen_without_a_hand(shoe: Shoe, hand: float, *, seen: bool) -> None:
+    """As it looked on the median of the last pictures, against the cards before."""
+    shoe.rest(_rests())
+    shoe.rest(_rests(1.0))
+    found = shoe.rest(_rests(2.0, hand))
+    assert found == (pytest.approx(7.0) if seen else None)

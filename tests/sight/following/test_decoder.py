@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from tests.sight.following.play import FRAME_MS, Play
+from tests.sight.following.play import FRAME_MS, SURE, Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.cards import (
@@ -19,16 +21,28 @@ from vision.sight.following.cards import (
     HELD,
     SHOE,
     SLOTS,
+    UNSEEN,
+    Cards,
 )
 from vision.sight.following.decisions import Account, Allegations
 from vision.sight.following.evidence import AtMouth, Lip
 from vision.sight.following.hypotheses import (
     BEAM,
+    HANDLESS,
+    LEAST_LAWFUL,
+    LONGEST_S,
     MOST_CARRIED,
+    MOST_STEPS,
+    PRUNE,
     SHORTEST_MS,
+    By,
+    Codes,
     Decoder,
     Hypothesis,
+    Move,
+    Moves,
     State,
+    StateSpace,
     TableObservation,
     is_lawful,
 )
@@ -619,3 +633,311 @@ def test_picture_closer_than_a_step_moves_nothing_until_the_next() -> None:
     assert not play.decoder.step(play.at + SHORTEST_MS - 1, lip, mouth=mouth)
     assert play.decoder.hypotheses == before
     assert play.decoder.step(play.at + SHORTEST_MS, lip, mouth=mouth)
+
+
+# --- how what is believed moves, exactly ----------------------------------------------------------
+
+LIES = (CARDS[SLOTS[0], FACE, None],)
+NEXT_LIES = (CARDS[SLOTS[1], FACE, None],)
+EVENLY = np.zeros(len(Lip))
+NOBODY = AtMouth(0.0, 0.0)
+STEP_MS = round(1000 * LONGEST_S)
+RATE, COST = 2.0, 1.5
+
+
+class OneMove(StateSpace):
+    """A space in which nothing happens but one move, from a state without departures."""
+
+    def __init__(self, move: Move | None = None) -> None:
+        super().__init__()
+        self.move = move
+        self.reprice = self._as_it_was
+
+    def moves(self, state: State) -> Moves:
+        """Return the move from the first state, none from others."""
+        if self.move is None or state is not self.state(LIES):
+            return Moves((), 0.0, 0.0)
+        return Moves((self.move,), self.move.rate, self.move.cost)
+
+    @staticmethod
+    def _as_it_was(_: Cards, __: Cards, codes: Codes) -> tuple[float, Codes]:
+        return 1.0, codes
+
+
+def moving(by: By = By.NOTHING, *, begins: bool = False) -> Decoder:
+    """Return a decoder that believes in one state, from which one move leads."""
+    move = Move(RATE, COST, NEXT_LIES, (), None, begins, LIES, ("F",), by=by)
+    decoder = Decoder(OneMove(move), burn=0.0)
+    decoder.hypotheses = {Hypothesis(1, None, decoder.procedure.state(LIES)): 1.0}
+    return decoder
+
+
+def shares(decoder: Decoder) -> float:
+    """Return how much likelier it is that the move was made than that it was not."""
+    made = sum(p for one, p in decoder.hypotheses.items() if one.state.cards == NEXT_LIES)
+    return made / (1 - made)
+
+
+def after(*seconds: tuple[float, float]) -> float:
+    """Return the same after times, s, each with how often the move is made then against its rate.
+
+    A move is made once in a step, so that a step of another length is another sum.
+    """
+    still, made = 1.0, 0.0
+    for elapsed, often in seconds:
+        made += still * (1 - math.exp(-RATE * elapsed)) * often
+        still *= math.exp(-COST * elapsed)
+    return made / still
+
+
+@pytest.mark.parametrize(
+    ("by", "often"),
+    [(By.NOTHING, 1), (By.HAND, 0.3), (By.STAYING_HAND, 0.2), (By.CUT_CARD, 0.3 * math.exp(0.7))],
+)
+def test_move_is_as_rare_as_what_makes_it_is_seen(by: By, often: float) -> None:
+    """At its rate in the time that went by; its not coming counts by its cost."""
+    decoder = moving(by)
+    assert decoder.step(1000, EVENLY, mouth=AtMouth(0.3, 0.2, 0.7))
+    assert shares(decoder) == pytest.approx(after((LONGEST_S, often)))
+    decoder.step(1000 + 2 * STEP_MS, EVENLY, mouth=AtMouth(0.3, 0.2, 0.7))
+    assert shares(decoder) == pytest.approx(after(*[(LONGEST_S, often)] * 3))
+
+
+@pytest.mark.parametrize("by", [By.HAND, By.STAYING_HAND, By.CUT_CARD])
+def test_hand_that_is_not_seen_is_never_ruled_out(by: By) -> None:
+    """The network overlooks one at times: as rarely as a draw that nobody made."""
+    decoder = moving(by)
+    decoder.step(1000, EVENLY, mouth=NOBODY)
+    assert shares(decoder) == pytest.approx(after((LONGEST_S, HANDLESS)))
+
+
+def test_coup_that_begins_has_the_one_before_beside_it() -> None:
+    """As it ended, with its departures."""
+    decoder = moving(begins=True)
+    decoder.step(1000, EVENLY, mouth=NOBODY)
+    begun = max(decoder.hypotheses)
+    before = decoder.procedure.state(LIES, codes=("F",))
+    assert begun == Hypothesis(2, before, decoder.procedure.state(NEXT_LIES))
+
+
+def test_still_time_is_one_step_in_which_nobody_draws() -> None:
+    """Only what came after it is gone through in steps, by what is seen at the mouth."""
+    decoder = moving(By.HAND)
+    decoder.step(1000, EVENLY, mouth=AtMouth(0.5, 0.0))
+    decoder.step(1500, EVENLY, mouth=AtMouth(0.5, 0.0), still_at=1450)
+    steps = (LONGEST_S, 0.5), (0.45, HANDLESS), (LONGEST_S, 0.5), (LONGEST_S, 0.5)
+    assert shares(decoder) == pytest.approx(after(*steps))
+    decoder.step(1600, EVENLY, mouth=AtMouth(0.5, 0.0), still_at=1700)
+    assert shares(decoder) == pytest.approx(after(*steps, (0.1, HANDLESS)))
+
+
+@pytest.mark.parametrize("still", [False, True])
+def test_of_a_long_gap_no_more_is_gone_through_than_the_most(*, still: bool) -> None:
+    """By the rates alone any coup would be over."""
+    found, most = [], MOST_STEPS * STEP_MS
+    for gap in (most // 2, 2 * most, 20 * most):
+        decoder = moving()
+        decoder.step(1000, EVENLY, mouth=NOBODY)
+        decoder.step(1000 + gap, EVENLY, mouth=NOBODY, still_at=(1000 + gap) * still)
+        found.append(shares(decoder))
+    assert found[0] < found[1] == found[2]
+
+
+def test_pictures_that_follow_quickly_count_together() -> None:
+    """By the sum of what they show, and by the cut card as it showed at first."""
+    quick, slow = moving(By.CUT_CARD), moving(By.CUT_CARD)
+    first, second = (np.linspace(0, each, len(Lip)) for each in (1, -3))
+    for decoder in (quick, slow):
+        decoder.step(1000, EVENLY, mouth=NOBODY)
+    out = Hypothesis(1, None, quick.procedure.state(LIES, Lip.WHOLLY))
+    quick.hypotheses[out] = slow.hypotheses[out] = 0.5
+    assert not quick.step(1010, first, mouth=AtMouth(0.1, 0.1, 2.0))
+    quick.step(1050, second, mouth=AtMouth(0.4, 0.4, -1.0))
+    slow.step(1050, first + second, mouth=AtMouth(0.4, 0.4, 2.0))
+    assert list(quick.hypotheses.values()) == pytest.approx(list(slow.hypotheses.values()))
+    assert quick.hypotheses[out] < 0.4
+    shown = TableObservation.of(np.zeros((3, 6)), [False] * 6, {}, Elsewhere((1.0, 1.0), 1.0))
+    assert quick.step(1051, first, shown, mouth=NOBODY)  # a look is weighed at once
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+def kept(weights: list[tuple[float, bool]], beam: int = BEAM) -> list[float]:
+    """Return what is believed of hypotheses of those weights, each lawful or not, after a step."""
+    decoder = Decoder(OneMove(), burn=0.0, beam=beam)
+    decoder.hypotheses = {}
+    for number, (p, lawful) in enumerate(weights):
+        state = decoder.procedure.state((), codes=() if lawful else (f"F{number}",))
+        before = decoder.procedure.state((), codes=(), burning=bool(number))
+        decoder.hypotheses[Hypothesis(number, before, state)] = p
+    decoder.step(1000, EVENLY, mouth=NOBODY)
+    assert sum(decoder.hypotheses.values()) == pytest.approx(1)
+    best = max(decoder.hypotheses.values())
+    return sorted((p / best for p in decoder.hypotheses.values()), reverse=True)
+
+
+def test_likeliest_hypotheses_are_kept_and_the_best_lawful_one_beside_them() -> None:
+    """However unlikely that is: with it as much as the odds may come to."""
+    assert kept([(1, True), (0.2, True), (0.4, False), (0.3, True)], 2) == pytest.approx([1, 0.4])
+    assert kept([(1, False), (0.5, False), (0.3, False)], 2) == pytest.approx([1, 0.5])
+    three = [(1.0, False), (0.5, False), (0.1, True), (0.2, True)]
+    assert kept(three, 2) == pytest.approx([1, 0.5, 0.2])
+    assert kept([(1, True), (2 * PRUNE, False), (PRUNE / 2, False)]) == pytest.approx(
+        [1, 2 * PRUNE]
+    )
+    for p in (0.0, LEAST_LAWFUL / 10, 10 * LEAST_LAWFUL):
+        least = max(p, LEAST_LAWFUL)
+        assert kept([(1, False), (p, True)]) == pytest.approx([1, least], rel=1e-6, abs=0)
+
+
+def test_what_fits_nothing_that_was_believed_changes_nothing() -> None:
+    """A look that rules all out is wrong itself."""
+    decoder = moving()
+    slots = np.zeros((3, 6))
+    slots[1:] = -np.inf
+    before = dict(decoder.hypotheses)
+    shown = TableObservation.of(slots, [True] * 6, {}, Elsewhere((1.0, 1.0), 1.0))
+    decoder.step(1000, EVENLY, shown, mouth=NOBODY)
+    assert decoder.hypotheses == before
+
+
+def test_what_was_decided_is_forgotten_and_hypotheses_that_agree_then_are_one() -> None:
+    """Those that have not come so far are dropped; later coups keep the one before."""
+    decoder = Decoder(OneMove(), burn=0.0)
+    state = decoder.procedure.state
+    now, one, other = state(LIES), state(()), state((), codes=("F",))
+    decoder.hypotheses = {
+        Hypothesis(2, one, now): 0.2,
+        Hypothesis(2, other, now): 0.3,
+        Hypothesis(3, one, now): 0.1,
+        Hypothesis(1, None, now): 0.4,
+    }
+    decoder.forget_before(2)
+    assert decoder.hypotheses == pytest.approx({
+        Hypothesis(2, None, now): 0.5 / 0.6, Hypothesis(3, one, now): 0.1 / 0.6,
+    })  # fmt: skip
+
+
+def test_bare_table_after_a_restart_is_believed_once() -> None:
+    """Taken or not, nothing lies there."""
+    decoder = Decoder(OneMove(), burn=0.0)
+    decoder.resume(3, (), gone=0.4)
+    assert decoder.hypotheses == {Hypothesis(3, None, decoder.procedure.state(())): 1.0}
+
+
+def test_states_of_read_cards_are_forgotten_but_those_that_are_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """States of cards that were not read come again in every coup."""
+    monkeypatch.setattr("vision.sight.following.hypotheses.MOST_STATES", 2)
+    space = OneMove(Move(1.0, 1.0, (), ()))
+    read = [space.state((CARDS[SLOTS[0], FACE, points],)) for points in (1, 2)]
+    space._room = 2
+    assert not space.is_full
+    unread = space.state(LIES)
+    assert space.is_full
+    for state in (read[0], unread):
+        state.moves = Moves((), 0.0, 0.0)
+        state.successors.append(space.successor(state, Move(1.0, 1.0, (), ())))
+    space.forget([read[0], unread])
+    assert set(space.states.values()) == {read[0], unread, space.state(())}
+    assert (read[0].moves, read[0].successors) == (None, [])
+    assert unread.moves is not None
+    assert len(unread.successors) == 1
+    assert space.state(LIES) is unread
+    assert not space.is_full  # there is room for as many more again
+    for points in (3, 4, 5):
+        assert not space.is_full or points == 5
+        space.state((CARDS[SLOTS[0], FACE, points],))
+    assert space.is_full
+
+
+# --- what a look says of a state ------------------------------------------------------------------
+
+
+def test_cards_are_seen_where_they_lie_or_are_held_once_each() -> None:
+    """A card that lies in a slot hides what is held over it; layouts leave out what went back."""
+    cards = (
+        CARDS[SLOTS[0], FACE, 3],
+        CARDS[HELD[2, 0], BACK, None],
+        CARDS[HELD[4, 2], BACK, None],
+        CARDS[HELD[1, None], BACK, None],
+        CARDS[ASIDE, BACK, None],
+        CARDS[SHOE, BACK, None],
+        CARDS[GONE[3], FACE, 1],
+    )
+    state = State(cards, Lip.REST, (), burning=False)
+    assert {slot: face for face, slot in state.sights.slots} == {0: True, 2: False}
+    assert state.sights[1:] == (1, 1, False)
+    assert state.layout == (0, 2, 4, 1, None, 3)
+    held = State((*cards, CARDS[HAND, BACK, None]), Lip.REST, (), burning=True)
+    assert held.sights[1:] == (1, 8, True)
+
+
+@pytest.mark.parametrize(
+    ("cards", "odds"),
+    [
+        ((), 1.0),
+        (LIES, math.exp(3)),
+        ((CARDS[SLOTS[0], BACK, None],), math.exp(1)),
+        ((CARDS[ASIDE, BACK, None],), 8.0),
+        ((CARDS[ASIDE, BACK, None],) * 2, 8.0 * 0.25),
+        ((CARDS[ASIDE, BACK, None],) * 3, 8.0 * 0.25),
+        ((CARDS[ASIDE, BACK, None], CARDS[HELD[0, None], BACK, None]), 8.0),
+        ((CARDS[HELD[0, None], BACK, None],), 8.0),
+        ((CARDS[HAND, BACK, None],), 0.3),
+    ],
+)
+def test_look_weighs_each_card_where_it_would_be_seen(cards: Cards, odds: float) -> None:
+    """What may lie aside is no less likely unseen; what is in a hand, as a hand is seen."""
+    decoder = Decoder(OneMove(), burn=0.0)
+    state = decoder.procedure.state
+    other = state(cards, Lip.WHOLLY)
+    bare = state((), Lip.WHOLLY, ("F",))
+    decoder.hypotheses = {Hypothesis(1, None, other): 0.5, Hypothesis(1, None, bare): 0.5}
+    slots = np.zeros((3, 6))
+    slots[:, 0] = -1.0, 0.0, 2.0
+    shown = TableObservation.of(slots, [False] * 6, {}, Elsewhere((8.0, 0.25), 0.3))
+    decoder.step(1000, EVENLY, shown, mouth=NOBODY)
+    p = decoder.hypotheses
+    assert p[Hypothesis(1, None, other)] / p[Hypothesis(1, None, bare)] == pytest.approx(odds)
+
+
+def test_lip_weighs_states_by_what_it_shows() -> None:
+    """Against the likeliest: a sure picture is nearly all that counts."""
+    decoder = Decoder(OneMove(), burn=0.0)
+    states = [decoder.procedure.state((), lip) for lip in (Lip.REST, Lip.CUT)]
+    decoder.hypotheses = {Hypothesis(1, None, state): 0.5 for state in states}
+    lip = np.array([-SURE if each is Lip.CUT else 700.0 for each in Lip])
+    lip[Lip.CUT] = 700.0 - SURE
+    decoder.step(1000, lip, mouth=NOBODY)
+    rest, cut = (decoder.hypotheses[Hypothesis(1, None, state)] for state in states)
+    assert rest / cut == pytest.approx(math.exp(SURE))
+
+
+def test_points_are_read_of_faces_and_cards_are_seen_where_they_show() -> None:
+    """A back is not read; what lies aside shows as the first, or as one of more."""
+    new_face, new_back = UNSEEN[FACE], UNSEEN[BACK]
+    cards = (
+        CARDS[SLOTS[0], new_face, None],
+        CARDS[SLOTS[1], new_back, None],
+        CARDS[SLOTS[2], new_face, 3],
+        CARDS[ASIDE, new_back, None],
+        CARDS[ASIDE, new_back, None],
+        CARDS[ASIDE, new_back, None],
+        CARDS[HAND, new_back, None],
+        CARDS[GONE[3], new_face, 4],
+    )
+    holds, reads = [True, True, False, True, True, True], {0: 5, 1: 6, 3: 7}
+    for more, side in ((0.5, new_back), (2.0, BACK), (1.0, new_back)):
+        shown = TableObservation.of(np.zeros((3, 6)), holds, reads, Elsewhere((2.0, more), 1.0))
+        assert shown.into(cards) == (
+            CARDS[SLOTS[0], FACE, 5],
+            CARDS[SLOTS[1], BACK, None],
+            CARDS[SLOTS[2], new_face, 3],
+            CARDS[ASIDE, BACK, None],
+            CARDS[ASIDE, side, None],
+            CARDS[ASIDE, side, None],
+            *cards[6:],
+        )

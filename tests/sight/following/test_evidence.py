@@ -9,12 +9,38 @@ import pytest
 
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.evidence import (
+    AT_LIP,
     EDGE_SYMBOLS,
+    HAND_LINE,
+    HAND_MS,
+    LINGERS,
+    MOUTH_FLAT,
+    MOUTH_MS,
+    MOVED,
+    MOVED_MS,
+    REACHES,
+    STILL_MS,
+    STIRS,
+    EdgeWatch,
     Lip,
     LipEvidence,
     SymbolTable,
 )
-from vision.sight.following.places import SYMBOLS, ElsewhereEvidence, SlotEvidence, SlotObservation
+from vision.sight.following.places import (
+    ASIDE_SEEN,
+    ASIDE_UNSEEN,
+    BURST_MS,
+    COVERED,
+    HAND_UNSEEN,
+    LEAST_HAND,
+    PLACE_MS,
+    SEEN,
+    SYMBOLS,
+    ElsewhereEvidence,
+    SlotEvidence,
+    SlotObservation,
+    Values,
+)
 
 REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]
 
@@ -197,3 +223,196 @@ def test_card_is_hardly_in_a_hand_while_no_hand_is_seen(
     found = [evidence.take(0, [box], at).hand for at in range(0, 1000, 100)]
     assert (np.prod(found) == 1) == bool(likely)
     assert likely or np.prod(found) < np.prod(found[:3]) < 1 / 2
+
+
+# --- the edge of a card at the lip ----------------------------------------------------------------
+
+IN, STILL, GOES_OUT = range(3)
+
+
+def edges(*pictures: tuple[int, float | None]) -> list[tuple[int, int]]:
+    """Return way and reach of the edge in each picture, at a time (ms); `None`: none shows."""
+    watch, found = EdgeWatch(), []
+    for at, shift in pictures:
+        phases = (6, 0, 0) if shift is None else (0, 6, 0)
+        symbol = watch.look(np.array([*phases, shift or 0.0]), at)
+        way, reach = divmod(symbol, len(REACHES) + 1)
+        assert (watch.is_near(symbol), watch.rests(symbol)) == (reach == 0, way == STILL)
+        found.append((way, reach))
+    return found
+
+
+def test_edge_goes_out_or_in_once_it_moved_far_enough() -> None:
+    """By more than so much either way, against the picture before."""
+    for moved, way in (
+        (MOVED, STILL),
+        (1.01 * MOVED, GOES_OUT),
+        (-MOVED, STILL),
+        (-1.01 * MOVED, IN),
+    ):
+        assert edges((0, 0.0), (50, moved)) == [(STILL, 0), (way, 0)]
+
+
+def test_edge_that_moved_rests_again_after_a_while() -> None:
+    """It is compared with how it was so long ago, or in the one picture before."""
+    times = (0, 50, MOVED_MS, MOVED_MS + 49, MOVED_MS + 50)
+    found = edges(*((at, 0.3 * (at > 0)) for at in times))
+    assert [way for way, _ in found] == [STILL, GOES_OUT, GOES_OUT, GOES_OUT, STILL]
+    assert edges((0, 0.0), (10 * MOVED_MS, 0.3))[-1] == (GOES_OUT, 0)
+
+
+def test_edge_of_another_card_has_not_moved_yet() -> None:
+    """Between them the mouth was at rest."""
+    assert edges((0, 0.0), (50, None), (100, 0.3))[-1] == (STILL, 0)
+
+
+def test_edge_is_near_between_or_far_out() -> None:
+    """From each of two bounds on it is further."""
+    near, far = REACHES
+    for shift, reach in ((near - 0.01, 0), (near, 1), (far - 0.01, 1), (far, 2)):
+        assert edges((0, shift)) == [(STILL, reach)]
+
+
+# --- the lip, exactly -----------------------------------------------------------------------------
+
+
+def _hand(*pictures: tuple[int, float]) -> tuple[float, float]:
+    """Return how likely a hand is, or was just now, at the mouth, and that it has stayed."""
+    lip = LipEvidence(_table())
+    for at, odds in pictures:
+        lip.take([*REST[:8], odds, *REST[9:]], at)
+    return lip.mouth[:2]
+
+
+def test_hand_is_as_likely_as_the_line_of_its_odds() -> None:
+    """By factor and offset, in any one picture."""
+    factor, offset = HAND_LINE
+    for odds in (-1.0, 1.0, 2.5):
+        likely = 1 / (1 + np.exp(-(factor * odds + offset)))
+        assert _hand((0, odds)) == pytest.approx((likely, likely))
+
+
+@pytest.mark.parametrize(
+    ("pictures", "was", "stays"),
+    [
+        ([(0, 9), (HAND_MS, -9)], 1, 0),
+        ([(0, 9), (1, -9), (HAND_MS, -9)], 1, 0),
+        ([(0, 9), (1, -9), (HAND_MS + 1, -9), (HAND_MS + 2, -9)], 0, 0),
+        ([(0, 9), (10 * HAND_MS, -9)], 1, 0),  # in the picture before
+        ([(0, -9), (HAND_MS, 9)], 1, 0),
+        ([(0, -9), (HAND_MS + 1, 9)], 1, 1),
+    ],
+)
+def test_hand_was_there_just_now_or_has_stayed(
+    pictures: list[tuple[int, float]], was: float, stays: float
+) -> None:
+    """One that is gone may have drawn what shows; one that came just now has not stayed."""
+    assert _hand(*pictures) == pytest.approx((was, stays), abs=1e-3)
+
+
+def _lip(*pictures: tuple[int, list[float]], beside: bool = False) -> Values:
+    """Return what the last of some pictures says."""
+    lip = LipEvidence(_table())
+    for at, values in pictures:
+        found = lip.take(values, at, beside=beside)
+    return found
+
+
+def test_picture_counts_by_the_time_since_the_one_before() -> None:
+    """Up to the time within which pictures fail together; the first counts in full."""
+    first = _lip((0, REST))
+    shares = np.exp([6, 0, 0]) / np.exp([6, 0, 0]).sum() * (1 - MOUTH_FLAT) + MOUTH_FLAT / 3
+    assert first[[Lip.REST, Lip.EMERGING, Lip.WHOLLY]] == pytest.approx(np.log(shares), abs=1e-3)
+    half, whole, late = (
+        _lip((0, REST), (round(ms), REST)) for ms in (MOUTH_MS / 2, MOUTH_MS, 9999)
+    )
+    assert half == pytest.approx(first / 2)
+    assert whole == pytest.approx(first)
+    assert late == pytest.approx(first)
+
+
+def test_states_that_look_alike_are_as_likely() -> None:
+    """At rest or pushed in; just out, for a moment, or with the cut card, but for what stirs."""
+    found = _lip((0, _wholly(0.9)))
+    assert found[Lip.REST] == found[Lip.INSIDE]
+    assert found[Lip.WHOLLY] == found[Lip.CLEAR] == found[Lip.STAYS]
+    assert found[Lip.LINGERS] == pytest.approx(found[Lip.WHOLLY] + LINGERS)
+    stirs = _lip((0, _wholly(0.5)), (1000, _wholly(0.9)))
+    assert stirs[Lip.STAYS] == pytest.approx(stirs[Lip.WHOLLY] + STIRS)
+    partly = [0.0, 6.0, 0.0, 0.9, *_wholly(0.9)[4:]]
+    far, near = (_lip((0, [*partly[:3], shift, *partly[4:]])) for shift in (0.9, 0.1))
+    assert far[Lip.LINGERS] - near[Lip.LINGERS] == pytest.approx(-AT_LIP)
+
+
+@pytest.mark.parametrize(("since", "rests"), [(STILL_MS, False), (STILL_MS + 1, True)])
+@pytest.mark.parametrize(
+    "before", [[(1000, REST)], [(0, _wholly(0.5)), (1000, _wholly(0.9))]], ids=["came", "moved"]
+)
+def test_card_beside_the_mouth_is_still_once_it_was_for_so_long(
+    since: int, before: list[tuple[int, list[float]]], *, rests: bool
+) -> None:
+    """Since a card shows at the lip and its edge has not moved."""
+    found = _lip(*before, (1000 + since, _wholly(0.9)), beside=True)
+    assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is rests
+
+
+# --- how much looks count -------------------------------------------------------------------------
+
+
+def test_run_counts_as_the_logarithm_of_its_length_until_a_burst_is_over() -> None:
+    """Each look by the time since the one before, against how long its symbol has lasted."""
+    slots = SlotEvidence(_table().slots)
+    full = _table().slots[:, 1]
+
+    def weight(at: int, symbol: int = 1) -> float:
+        found = slots.take(_same_in_all(symbol), at)
+        return float(found[0, 0] / _table().slots[0, symbol])
+
+    assert slots.take(_same_in_all(1), 0)[:, 3] == pytest.approx(full)
+    assert weight(100) == pytest.approx(100 / (PLACE_MS + 100))
+    assert weight(5000) == pytest.approx(PLACE_MS / (PLACE_MS + BURST_MS))
+    assert weight(5050) == pytest.approx(50 / (PLACE_MS + BURST_MS))
+    assert weight(5150, 2) == pytest.approx(100 / PLACE_MS)  # another symbol is another run
+    assert weight(5250, 1) == pytest.approx(100 / PLACE_MS)
+
+
+def test_card_was_seen_to_lie_once_looks_say_so_and_until_it_looks_empty() -> None:
+    """Twenty times likelier than none; an empty slot that was long empty says nothing of it."""
+    table = np.zeros((3, SYMBOLS))
+    table[1, 1], table[2, 2], table[0, 3] = SEEN, SEEN + 0.01, 2 * SEEN
+
+    def holds(slots: SlotEvidence, symbol: int, covered: float = 0.0, at: int = 0) -> bool:
+        slots.take([SlotObservation(symbol, None, covered, moves=False)] * 6, at)
+        (held,) = set(slots.holds)
+        return held
+
+    for symbol, covered, held in (
+        (1, 0.0, False),
+        (2, 0.0, True),
+        (2, COVERED, True),
+        (2, 1.01 * COVERED, False),
+    ):
+        assert holds(SlotEvidence(table), symbol, covered) is held
+    slots = SlotEvidence(table)
+    found = [holds(slots, symbol, 1.0 if symbol == 3 else 0.0, 10_000 * number)
+             for number, symbol in enumerate((3, 2, 3))]  # fmt: skip
+    assert found == [False, True, False]
+
+
+@pytest.mark.parametrize(("cards", "likely"), [(0, (0, 0)), (1, (1, 0)), (2, (1, 1)), (3, (1, 1))])
+def test_cards_outside_the_slots_count_as_the_first_and_one_more(
+    cards: int, likely: tuple[int, int]
+) -> None:
+    """Each as much likelier as one is seen, or overlooked; one like those before less."""
+    seen = ElsewhereEvidence().take(cards, (), 300).cards
+    often = PLACE_MS / (PLACE_MS + 300)
+    assert seen == pytest.approx(
+        [ASIDE_SEEN if is_seen else ASIDE_UNSEEN**often for is_seen in likely]
+    )
+
+
+@pytest.mark.parametrize(("score", "hand"), [(LEAST_HAND, True), (LEAST_HAND - 0.01, False)])
+def test_hand_is_seen_from_a_score_on(score: float, *, hand: bool) -> None:
+    """Below it what is seen is none, and speaks against a card in the hand."""
+    box = Detection(np.zeros((4, 2), np.float32), Kind.HAND, score)
+    assert ElsewhereEvidence().take(0, [box], 100).hand == (1.0 if hand else HAND_UNSEEN)

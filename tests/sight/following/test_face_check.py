@@ -10,7 +10,7 @@ from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.sight.detection.classifier import Observation
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.places import AGAIN_MS, FaceCheck
+from vision.sight.following.places import AGAIN_MS, STILL_PX, FaceCheck
 from vision.sight.geometry.plane import Frame, Homography, Image, Points, TableView, polygon
 
 IMAGE = np.zeros((100, 100, 3), np.uint8)
@@ -64,7 +64,9 @@ def test_back_that_lies_is_looked_at_again_now_and_then() -> None:
         return [look(0.999, 0.999)] * len(quads)
 
     check = FaceCheck(classify, VIEW)
-    for number, (at_ms, x) in enumerate(((0, 0), (100, 2), (200, 30), (AGAIN_MS, 1))):
+    looks = ((0, 0), (100, 2), (200, 30), (AGAIN_MS - 1, 4), (AGAIN_MS, 1), (AGAIN_MS, 6), (50, 1))
+    assert STILL_PX == 4
+    for number, (at_ms, x) in enumerate(looks):
         (card,) = check(Frame(IMAGE, at_ms, number), [at(x, Kind.BACK)])
         assert card.kind is Kind.FACE
-    assert asked == [0, 30, 1]
+    assert asked == [0, 30, 1, 6, 1]  # the clock went back at last: nothing is known of then

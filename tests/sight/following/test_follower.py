@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -27,12 +27,41 @@ from vision.game.cards import Card, parse_cards
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.sight.detection.classifier import Classifier
-from vision.sight.detection.detector import Kind
-from vision.sight.following.cards import BACK, CARDS, FACE, GONE, GONE_ASIDE, HAND, SLOTS
-from vision.sight.following.decisions import Account, Allegations
-from vision.sight.following.follower import Follower, Resumed, Sight
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.cards import (
+    ASIDE,
+    BACK,
+    CARDS,
+    FACE,
+    GONE,
+    GONE_ASIDE,
+    HAND,
+    HELD,
+    SHOE,
+    SLOTS,
+    Cards,
+    CoupCard,
+    Place,
+)
+from vision.sight.following.decisions import PLACED, Account, Allegations
+from vision.sight.following.evidence import Lip
+from vision.sight.following.follower import (
+    BEGUN_MS,
+    BURN_REPORTED,
+    BURN_SEEN,
+    DOUBT_MS,
+    EARLY_MS,
+    GAP_MS,
+    HIDES_MS,
+    RESTART_MS,
+    TAKEN_MEANWHILE,
+    Follower,
+    Resumed,
+    Sight,
+)
 from vision.sight.following.hypotheses import Hypothesis
-from vision.sight.following.places import LEAST_SCORE, SlotWatch
+from vision.sight.following.places import COVERED, LEAST_SCORE, STRONG, SlotObservation, SlotWatch
+from vision.sight.following.procedure import OVER, RETURNED
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.faces import FaceReader, Limits, Where
 
@@ -374,3 +403,475 @@ def test_face_in_the_mouth_is_exposed_once() -> None:
     shown(-6, 0, 30)
     noticed = [event for event in table.reported if isinstance(event, Noticed)]
     assert [event.code for event in noticed] == ["EXPOSED_IN_SHOE"]
+
+
+# --- what is said of a coup, case by case ---------------------------------------------------------
+
+ALLEGED = 50.0
+BARE = Stage(FPS)  # nothing lies there, and nothing is played on it
+LAY = tuple(CARDS[place, FACE, None] for place in SLOTS[:4])
+KING = Card.parse("Kh")
+REST = np.array([6, 0, 0, 0, 0, -6, -6, 6, -6, -6, np.nan], np.float32)
+
+
+def follower(dealing: str = UP, burn: BurnKind = BurnKind.VALUE) -> Follower:
+    """Return a follower that has seen nothing yet."""
+    return Desk(BARE, dealing, burn).follower
+
+
+def believed(
+    cards: Cards = LAY, facts: Mapping[str, object] | None = None, *, coup: int = 1
+) -> Account:
+    """Return an account of a coup whose layout is sure, with these facts."""
+    found = Account(coup, 1, Allegations(ALLEGED), list(cards), [0] * len(cards))
+    found.layout = tuple(card.place.slot for card in cards if card.place is not SHOE)
+    for name, value in (facts or {}).items():
+        setattr(found, name, value)
+    return found
+
+
+OPENED = {"p": PLACED, "open_since": 1000}  # it is open how it lies, since one second
+OTHER = "It may be P1 B1 P2 B2"
+BLIND = "A part of it was not seen."
+
+
+@pytest.mark.parametrize(
+    ("facts", "ms", "decided", "twice", "doubt"),
+    [
+        ({}, 9000, True, None, ""),
+        (OPENED, DOUBT_MS - 1, False, None, ""),
+        (OPENED, DOUBT_MS, False, None, OTHER),
+        (OPENED, 0, True, None, OTHER),
+        ({"p": PLACED}, 9000, False, None, ""),  # it is open since now
+        ({**OPENED, "doubt": "It may be."}, 0, False, None, "It may be."),  # it stays as it was
+        ({"doubt": "It may be."}, 0, False, None, ""),
+        ({**OPENED, "under_way": True}, 9000, False, None, ""),  # it will show
+        ({"odds": {OVER: 2.0}, "open_since": 1000}, DOUBT_MS, False, None, "Not decided"),
+        ({"odds": {OVER: 2.0}, "blind": True}, 0, False, None, BLIND),
+        ({"odds": {OVER: 1.0}, "blind": True}, 0, False, None, ""),
+        ({"odds": {RETURNED: ALLEGED}, "blind": True, "mixed": True}, 0, False, KING, BLIND),
+        ({"mixed": True}, 0, False, KING, "Its cards were taken for the burn."),
+        ({}, 0, False, KING, "Kh was read in two places, and seen to leave the shoe once."),
+    ],
+)
+def test_doubt_about_the_reader_is_what_was_not_seen_or_stays_open(
+    facts: dict[str, object], ms: int, twice: Card | None, doubt: str, *, decided: bool
+) -> None:
+    """It says what a person has to look at; what may still come is waited for."""
+    states = {follower().decoder.procedure.state(LAY): 1.0}
+    account = believed(LAY, {**facts, "likeliest": tuple(states.items())})
+    follower()._doubt(1000 + ms, account, twice, decided=decided)
+    assert account.doubt.startswith(doubt)
+    assert bool(account.doubt) is bool(doubt)
+    is_open = account.is_open(ALLEGED) and not account.under_way
+    since = facts.get("open_since", 1000 + ms)
+    assert account.open_since == (since if is_open else None)
+
+
+@pytest.mark.parametrize(
+    ("cards", "doubt"), [(LAY[:3], ""), (LAY, OTHER), ((*LAY, CARDS[HAND, BACK, None]), "")]
+)
+def test_coup_of_fewer_than_four_cards_is_no_doubt_yet(cards: Cards, doubt: str) -> None:
+    """Nor is one of which a card is in the hand: nothing is decided that people have to know."""
+    states = {follower().decoder.procedure.state(LAY): 1.0}
+    account = believed(cards, {**OPENED, "likeliest": tuple(states.items())})
+    follower()._doubt(1000 + DOUBT_MS, account, None, decided=False)
+    assert account.doubt.startswith(doubt)
+    assert bool(account.doubt) is bool(doubt)
+
+
+def told(account: Account, *, decided: bool = False) -> CoupSeen:
+    """Return what is said of an account."""
+    (seen,) = follower()._report(7000, account, decided=decided)
+    assert isinstance(seen, CoupSeen)
+    assert account.published is seen
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("facts", "sure", "odds"),
+    [
+        ({}, True, None),
+        ({"odds": {OVER: 123.0}}, True, 100.0),
+        ({"odds": {RETURNED: 70.0, OVER: 123.0}}, True, 100.0),
+        ({"odds": {RETURNED: ALLEGED}}, True, ALLEGED),
+        ({"odds": {RETURNED: ALLEGED - 1}}, False, None),
+        ({"uncounted": True, "odds": {OVER: 123.0}}, False, None),
+        ({"p": PLACED, "odds": {OVER: 123.0}}, False, 100.0),  # wherever it lies, it was not due
+        ({"p": PLACED, "odds": {RETURNED: 123.0}}, False, None),
+        ({"p": PLACED, "odds": {OVER: 123.0}, "blind": True}, False, None),
+    ],
+)
+def test_odds_are_stated_of_what_is_sure_or_was_not_due_anyhow(
+    facts: dict[str, object], odds: float | None, *, sure: bool
+) -> None:
+    """With one digit, the worst of them; those that were stated first stand."""
+    account = believed(LAY, facts)
+    seen = told(account)
+    assert (seen.at, seen.coup, seen.sure, seen.odds) == (7000, 1, sure, odds)
+    account.odds = {code: 10 * each for code, each in account.odds.items()}
+    account.first = 3
+    again = told(account)
+    if odds is not None:
+        assert again.odds == odds
+    assert [card.order for card in again.cards] == [3, 4, 5, 6]
+
+
+def test_nothing_is_alleged_of_a_coup_in_doubt() -> None:
+    """And what was is said again once the doubt is over; the same is not said twice."""
+    account, follows = believed(), follower()
+    account.alleged.take_flashed(1)
+    alleged = [[each.code for each in told(account).alleged]]
+    account.mixed = True
+    seen = told(account)
+    alleged.append([each.code for each in seen.alleged])
+    assert (alleged, seen.doubt) == ([["EXPOSED_EARLY"], []], "Its cards were taken for the burn.")
+    assert follows._report(8000, account) == []
+
+
+def test_orders_follow_those_of_the_coup_before() -> None:
+    """However many cards it proves to have had; that of the shoe before counts no more."""
+    follows = follower()
+    before, now = believed(), believed(LAY[:2], coup=2)
+    before.first = 11
+    follows.accounts.open = [before, now]
+    follows._report(0, now)
+    assert now.first == 15
+    before.cards.append(CARDS[GONE[4], FACE, None])
+    follows._muted = 1
+    follows._report(0, now)
+    assert now.first == 15
+    follows._muted, follows._before = 0, 7
+    (seen,) = follows._report(0, now)
+    assert isinstance(seen, CoupSeen)
+    assert (now.first, seen.coup, [card.order for card in seen.cards]) == (16, 9, [16, 17])
+
+
+@pytest.mark.parametrize(
+    ("place", "burning", "life", "slot"),
+    [
+        (HAND, False, Life.OUT, None),
+        (SHOE, False, Life.RETURNED, None),
+        (SLOTS[1], False, Life.LYING, Slot.BANCO_1),
+        (HELD[1, None], False, Life.LYING, Slot.BANCO_1),
+        (ASIDE, False, Life.LYING, None),
+        (GONE[1], False, Life.REMOVED, Slot.BANCO_1),
+        (GONE[1], True, Life.REMOVED, Slot.BANCO_1),
+        (GONE_ASIDE, False, Life.REMOVED, None),
+        (GONE_ASIDE, True, Life.LYING, None),  # beside the shoe, while the burn goes on
+    ],
+)
+def test_card_is_told_of_by_where_it_is(
+    place: Place, life: Life, slot: Slot | None, *, burning: bool
+) -> None:
+    """And when it left, face up or down."""
+    for side in (BACK, FACE):
+        account = believed((CARDS[place, side, None],), {"burning": burning})
+        account.left_at = [123]
+        (card,) = told(account).cards
+        assert card == SeenCard(1, 123, life, slot, face_up=side is FACE)
+
+
+def test_face_beside_the_slots_is_of_the_first_card_there() -> None:
+    """Of a card in the hand none is known; a face that was read showed."""
+    follows = follower()
+    follows.faces.restore(Where(1, None), KING, 0.9)
+    follows.faces.restore(Where(1, 0), SIX[0], 0.8)
+    places = (SLOTS[0], HAND, GONE_ASIDE, ASIDE)
+    account = believed(tuple(CARDS[place, BACK, None] for place in places))
+    (seen,) = follows._report(0, account)
+    assert isinstance(seen, CoupSeen)
+    found = [(card.card, card.confidence, card.face_up) for card in seen.cards]
+    none = (None, 0.0, False)
+    assert found == [(SIX[0], 0.8, True), none, (KING, 0.9, True), none]
+
+
+# --- what is begun, gone on with, or found --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("burn", "order", "stated", "p"),
+    [
+        (BurnKind.VALUE, 1, BURN_SEEN, BURN_SEEN),
+        (BurnKind.VALUE, 1, BURN_REPORTED, BURN_REPORTED),
+        (BurnKind.VALUE, 2, BURN_REPORTED, 0),
+        (BurnKind.NONE, 1, BURN_REPORTED, 0),
+    ],
+)
+def test_first_cards_of_a_shoe_may_be_burned(
+    burn: BurnKind, order: int, stated: float, p: float
+) -> None:
+    """Where the house burns; later ones are not, nor do cards lie there from before."""
+    follows = follower(burn=burn)
+    follows.begin_shoe(order, (), burn=stated)
+    hypotheses = follows.decoder.hypotheses.items()
+    assert sum(each for one, each in hypotheses if one.state.burning) == pytest.approx(p)
+    assert follows.accounts.next == order
+    assert (follows._first is None) is (order > 1)
+
+
+LEFT = (
+    SeenCard(4, 10, Life.LYING, Slot.PUNTO_1, face_up=True, card=SIX[0], confidence=0.9),
+    SeenCard(3, 20, Life.LYING, Slot.BANCO_1),
+    SeenCard(5, 30, Life.REMOVED, Slot.PUNTO_2, face_up=True, card=SIX[2], confidence=0.8),
+    SeenCard(6, 40, Life.OUT, face_up=True),
+    SeenCard(7, 50, Life.RETURNED),
+    SeenCard(8, 60, Life.LYING, face_up=True, card=SIX[3], confidence=0.7),
+    SeenCard(9, 70, Life.REMOVED),
+)
+LEFT_THERE: tuple[CoupCard, ...] = (
+    CARDS[SLOTS[0], FACE, 1],
+    CARDS[SLOTS[1], BACK, None],
+    CARDS[GONE[2], FACE, SIX[2].points],
+    CARDS[HAND, BACK, None],
+    CARDS[SHOE, BACK, None],
+    CARDS[ASIDE, FACE, SIX[3].points],
+    CARDS[GONE_ASIDE, BACK, None],
+)
+
+
+def test_cards_of_the_log_are_where_they_were_left() -> None:
+    """Or were taken meanwhile; faces are known, and what lies there is compared for a time."""
+    follows = follower()
+    follows.restore(5000, 8, Resumed(6, LEFT, over=True))
+    likely = {one.state.cards: p for one, p in follows.decoder.hypotheses.items()}
+    assert likely[LEFT_THERE] == pytest.approx(1 - TAKEN_MEANWHILE)
+    assert {one.coup for one in follows.decoder.hypotheses} == {1}
+    (account,) = follows.accounts.open
+    assert (account.cards, account.left_at) == (list(LEFT_THERE), [10, 20, 30, 40, 50, 60, 70])
+    assert (account.first, account.found, account.burning, account.blind) == (
+        3,
+        set(),
+        False,
+        False,
+    )
+    restart = account.alleged.restart
+    assert restart is not None
+    assert (restart.until, restart.lay, restart.over) == (5000 + RESTART_MS, {0, 1}, True)
+    reads = {where: face.read for where, face in follows.faces.faces.items()}
+    assert reads == {
+        Where(1, 0): SIX[0], Where(1, 2): SIX[2], Where(1, None): SIX[3],
+    }  # fmt: skip
+    assert follows._before == 5
+    assert follows.waiting
+    bare = follower()
+    bare.restore(5000, 8, None)
+    assert (bare._before, bare.accounts.open, bare.waiting) == (8, [], False)
+
+
+def looks(places: Sequence[Slot], *, score: float = STRONG) -> tuple[SlotObservation, ...]:
+    """Return what slots show in which cards lie, face up."""
+    box = Detection(np.zeros((4, 2), np.float32), Kind.FACE, score)
+    return tuple(
+        SlotObservation(0, box if slot in places else None, 0.0, moves=False) for slot in Slot
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "shown", "score", "cards"),
+    [
+        (BEGUN_MS, 2, STRONG, 1),
+        (BEGUN_MS - 1, 3, STRONG, 0),  # not looked for long enough
+        (BEGUN_MS, 1, STRONG, 0),  # in fewer than half of the looks
+        (BEGUN_MS, 4, STRONG - 0.01, 0),
+    ],
+)
+def test_cards_that_lie_there_from_the_first_look_on_are_of_a_coup_begun_before(
+    last: int, shown: int, score: float, cards: int
+) -> None:
+    """In half of the looks or more, and surely; a part of it was not seen."""
+    follows = follower()
+    for number, at in enumerate((5000, 5100, 5200, 5000 + last)):
+        follows._shown = looks([Slot.BANCO_1] if number < 2 or number >= 5 - shown else [])
+        lying = [Slot.BANCO_1] if number < shown else []
+        follows._note_begun(at, looks(lying, score=score))
+    found = [(a.cards, a.left_at, a.blind, a.burning) for a in follows.accounts.open]
+    there = ([CARDS[SLOTS[1], BACK, None]], [5000 + last], True, False)
+    assert [each[1:] for each in found] == [there[1:]] * cards
+    assert [[card.place for card in each[0]] for each in found] == [[SLOTS[1]]] * cards
+    assert (follows._first is None) is (last == BEGUN_MS)
+
+
+def test_card_that_came_out_was_none_of_a_coup_begun_before() -> None:
+    """The reader saw it leave: the coup began before its eyes."""
+    follows = follower()
+    follows._note_begun(0, looks([Slot.PUNTO_1]))
+    account = believed(LAY[:1])
+    follows.accounts.open = [account]
+    follows._note_begun(BEGUN_MS, looks([Slot.PUNTO_1]))
+    assert follows.accounts.open == [account]
+    assert follows._first is None
+
+
+@pytest.mark.parametrize(("ms", "blind"), [(GAP_MS, False), (GAP_MS + 1, True)])
+@pytest.mark.parametrize("still", [False, True])
+def test_coup_was_not_seen_whole_across_a_gap(ms: int, *, still: bool, blind: bool) -> None:
+    """But where the time was seen to be still; nobody knows how long a hand was there then."""
+    follows = follower()
+    follows.see(1000, REST, None)
+    follows.accounts.open = [believed()]
+    follows.see(1000 + ms, REST, None, still_at=1000 + ms * still)
+    assert follows.accounts.open[0].blind is (blind and not still)
+    follows.miss()
+    assert follows.accounts.open[0].blind
+
+
+@pytest.mark.parametrize(
+    ("ms", "muted", "alleged"),
+    [(EARLY_MS, 0, True), (EARLY_MS + 1, 0, False), (0, 1, False), (0, 0, True)],
+)
+def test_cards_of_the_coup_before_are_watched_for_a_moment(
+    ms: int, muted: int, *, alleged: bool
+) -> None:
+    """Not those of the shoe before, nor where the first card of the next coup comes to lie."""
+    follows = follower()
+    before = believed((CARDS[GONE[1], FACE, None], CARDS[GONE[0], FACE, None]))
+    now = believed((CARDS[HAND, BACK, None],), coup=2)
+    follows.accounts.open, follows._muted = [before, now], muted
+    values = np.zeros((3, 6))
+    values[2, 0] = 99.0
+    follows._note_early(ms, values)
+    assert now.alleged.reported(1) == ()
+    values[2, 1] = 99.0
+    follows._note_early(ms, values)
+    assert bool(now.alleged.reported(1)) is alleged
+
+
+def test_card_that_hides_the_shoe_for_long_leaves_the_burn_uncounted() -> None:
+    """While it is burned; a coup's cards are counted where they lie."""
+    for burning in (True, False):
+        follows = follower()
+        follows.accounts.open = [believed(LAY, {"burning": burning})]
+        state = follows.decoder.procedure.state
+        for at, lip, uncounted in (
+            (1000, Lip.REST, False),
+            (1000 + HIDES_MS, Lip.WHOLLY, False),
+            (1001 + HIDES_MS, Lip.CLEAR, burning),
+        ):
+            out, rest = state(LAY, lip), state(LAY)
+            follows.decoder.hypotheses = {
+                Hypothesis(1, None, out): 0.5,
+                Hypothesis(1, rest, rest): 0.5,
+            }
+            assert not list(follows._at_lip(at, REST))
+            assert follows.out == (0.0 if lip is Lip.REST else 0.5)
+            assert follows.accounts.open[0].uncounted is uncounted
+
+
+@pytest.mark.parametrize(
+    ("look", "lies"),
+    [
+        ({}, True),
+        ({"box": None}, False),
+        ({"moves": True}, False),
+        ({"covered": COVERED}, True),
+        ({"covered": COVERED + 0.01}, False),
+    ],
+)
+def test_face_is_read_of_a_card_that_lies_in_clear_sight(
+    look: dict[str, object], *, lies: bool
+) -> None:
+    """Where one is believed to lie, and nothing moves there or covers it; beside the slots once."""
+    follows = follower()
+    seen = replace(looks([Slot.PUNTO_1])[0], **look)  # type: ignore[arg-type]
+    places = [seen, *looks([Slot.BANCO_1])[1:]]
+    aside = [Detection(np.zeros((4, 2), np.float32), Kind.FACE, each) for each in (0.7, 0.8)]
+    assert follows._lying(places, aside) == {}
+    account = believed(LAY[:1], coup=3)
+    follows.accounts.open = [account]
+    assert follows._lying(places, aside) == {}
+    for beside, found in ((HAND, []), (ASIDE, aside[:1]), (GONE_ASIDE, aside[:1])):
+        state = follows.decoder.procedure.state((LAY[0], CARDS[beside, BACK, None]))
+        account.likeliest = ((state, 1.0),)
+        where = follows._lying(places, aside)
+        assert where == (
+            {Where(3, 0): seen.box} if lies else {}
+        ) | {Where(3, None): each for each in found}  # fmt: skip
+
+
+def test_cards_are_drawn_where_they_lie_as_they_were_told() -> None:
+    """In the box that shows them, else in their slot; what lies nowhere is not drawn."""
+    table = desk()
+    follows = table.follower
+    assert (follows.cards(), follows.likeliest()) == ((), ())
+    account = believed((*LAY[:2], CARDS[GONE[2], FACE, None], CARDS[HAND, BACK, None]))
+    follows.accounts.open = [account]
+    assert follows.cards() == ()
+    (seen,) = follows._report(0, account)
+    assert isinstance(seen, CoupSeen)
+    quad = follows._view.quad_px(PLACES[Slot.PUNTO_1])
+    box = Detection(quad, Kind.FACE, 0.9)
+    follows._shown = tuple(
+        SlotObservation(0, box if slot is Slot.PUNTO_1 else None, 0.0, moves=False) for slot in Slot
+    )
+    drawn = follows.cards()
+    assert [(card.reported, card.seen) for card in drawn] == [
+        (seen.cards[0], True), (seen.cards[1], False),
+    ]  # fmt: skip
+    assert drawn[0].quad.mean(axis=0) == pytest.approx(quad.mean(axis=0), abs=1.0)
+    slot = follows._view.homography.to_px(follows._view.slots[Slot.BANCO_1])
+    assert np.array_equal(drawn[1].quad, slot)
+
+
+def at_lip(follows: Follower, at: int, shares: dict[Lip, float]) -> list[Event]:
+    """Return what is told where the lip shows these states with these probabilities."""
+    state = follows.decoder.procedure.state
+    follows.decoder.hypotheses = {
+        Hypothesis(1, None, state(LAY, lip)): p for lip, p in shares.items()
+    }
+    return list(follows._at_lip(at, REST))
+
+
+@pytest.mark.parametrize(
+    ("shares", "reported"),
+    [
+        ({Lip.CUT: 0.3, Lip.WHOLLY: 0.3, Lip.REST: 0.4}, True),
+        ({Lip.CUT: 0.3, Lip.WHOLLY: 0.6, Lip.REST: 0.1}, False),  # a card after all
+        ({Lip.CUT: 0.1, Lip.EMERGING: 0.5, Lip.PARTLY: 0.4}, True),
+        ({Lip.CUT: 0.1, Lip.STAYS: 0.5, Lip.RETURNING: 0.4}, False),
+    ],
+)
+def test_cut_card_is_out_once_the_next_card_is(shares: dict[Lip, float], *, reported: bool) -> None:
+    """What neither waits nor is the cut card is another card."""
+    follows = follower()
+    steps = ({Lip.CUT: 1.0}, shares, {Lip.REST: 1.0}, {Lip.CLEAR: 1.0}, {Lip.CLEAR: 1.0})
+    found = [event for at, each in enumerate(steps) for event in at_lip(follows, at, each)]
+    assert found == [CutCardOut(3)] * reported
+
+
+def test_card_is_wholly_out_in_the_states_that_show_it() -> None:
+    """Just out, for a moment, or held before the shoe."""
+    follows = follower()
+    at_lip(follows, 0, {Lip.WHOLLY: 0.1, Lip.CLEAR: 0.2, Lip.LINGERS: 0.25, Lip.STAYS: 0.45})
+    assert follows.out == pytest.approx(0.55)
+    assert follows._free_at == 0
+    at_lip(follows, 700, {Lip.WHOLLY: 0.2, Lip.CLEAR: 0.2, Lip.CUT: 0.6})
+    assert follows._free_at == 700
+
+
+@pytest.mark.parametrize("past", [True, False])
+def test_shoe_that_begins_over_lying_cards_goes_on_with_them_as_new(past: bool) -> None:
+    """They are its first coup, or the last of the one before, and nothing was said of them yet."""
+    follows = follower()
+    follows.accounts.open = [believed(coup=2), believed(coup=3)]
+    running = follows.accounts.open[-1]
+    running.alleged.take_flashed(1)
+    follows._report(0, running)
+    running.doubt, running.open_since = "a", 5
+    follows.change_shoe(11, (), past=past)
+    (now,) = follows.accounts.open
+    assert (now.coup, now.cards, now.first, now.doubt) == (3, list(LAY), 11, "")
+    assert (now.published, now.open_since, now.alleged.reported(1)) == (None, None, ())
+    assert (follows._muted, follows._before) == ((3, -3) if past else (2, -2))
+    assert follows.accounts.next == 11
+
+
+def test_shoe_that_begins_over_a_bare_table_begins_anew() -> None:
+    """Cards that are gone are of no coup of it."""
+    for cards in ((), (CARDS[GONE[0], FACE, None], CARDS[GONE_ASIDE, BACK, None])):
+        follows = follower()
+        follows.accounts.open, follows._muted = [believed(cards)] if cards else [], 4
+        before = follows.decoder
+        follows.change_shoe(11, (), past=True)
+        assert (follows.accounts.open, follows.accounts.next, follows._muted) == ([], 11, 0)
+        assert follows.decoder is not before

@@ -9,12 +9,36 @@ from vision.game.events import Slot
 from vision.sight.detection.classifier import FACES, Classify, Observation
 from vision.sight.detection.detector import Detection, Detector, Kind, Window
 from vision.sight.following.places import (
+    ABOUT_MM,
+    APART_MM,
+    COVERED,
     EDGES,
+    FLASH_MS,
+    FLASHED,
+    FORGOTTEN_MS,
+    FURNITURE_MS,
+    LAIN_MS,
+    LEARN_SHARE,
+    LEAST_HAND,
+    LEAST_SCORE,
+    MOVED_SINCE_MS,
+    MOVES,
+    NEAR_MM,
+    RELEARN_MS,
+    RESTS_MM,
+    STRONG,
+    SURE,
     SYMBOLS,
+    UNLIKE,
+    WEAK,
     ElsewhereWatch,
     FlashWatch,
     SlotWatch,
     TableBoxes,
+    card_length,
+    is_outside,
+    slot_corners,
+    watched,
 )
 from vision.sight.geometry.plane import Homography, Image, Points, TableView
 
@@ -115,6 +139,8 @@ class Table(Detector):
         found = []
         for box in self.lying:
             cut = np.clip(box.quad, low, high)
+            if box.score < least:
+                continue
             if box.kind is not Kind.HAND and np.array_equal(cut, box.quad):
                 found.append(box)
             elif box.kind is Kind.HAND and (np.ptp(cut, axis=0) > 0).all():
@@ -209,3 +235,316 @@ def test_surest_card_outside_the_slots_is_the_one_that_is_carried(
     back = Detection(_area(500, 270), Kind.BACK, 0.7)
     boxes = [back, Detection(_area(300, 300), Kind.FACE, chip)]
     assert any(watch.look(IMAGE, boxes, 70 * number, 0) for number in range(1, 5)) is noticed
+
+
+# --- bounds, each at both of its sides ------------------------------------------------------------
+
+LITTLE = 1e-4
+ASIDE = (400.0, 300.0)
+
+
+def _at(x: float, y: float, kind: Kind = Kind.BACK, score: float = 0.9) -> Detection:
+    """Return a card, or what else, with its middle at a point of the table, mm."""
+    square = np.array([[-20, -20], [20, -20], [20, 20], [-20, 20]], np.float32)
+    return Detection(square + np.array([x, y], np.float32), kind, score)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "discard", "outside"),
+    [
+        (57.5, 100 + APART_MM, True, True),
+        (57.5, 100 + APART_MM - 0.1, True, False),
+        (507.5, 100 - APART_MM, True, True),
+        (700 - NEAR_MM / 2 - 0.1, 100, True, True),
+        (700 - NEAR_MM / 2 + 0.1, 100, True, False),
+        (700 - NEAR_MM / 2 + 0.1, 300, True, False),
+        (720, 300, True, False),
+        (720, 300, False, True),
+    ],
+)
+def test_card_is_outside_apart_from_slots_mouth_and_discard(
+    view: TableView, x: float, y: float, *, discard: bool, outside: bool
+) -> None:
+    """By its middle: far enough from those of all slots, and out of mouth and discard."""
+    if not discard:
+        view = TableView(view.homography, view.slots, view.mouth, None)
+    assert is_outside(view, np.array([x, y], np.float32)) is outside
+
+
+@pytest.mark.parametrize(
+    ("kind", "score", "moved", "at", "seen"),
+    [
+        (Kind.BACK, SURE, 0.0, LAIN_MS, True),
+        (Kind.FACE, SURE, 0.0, LAIN_MS, True),
+        (Kind.CUT, 0.9, 0.0, LAIN_MS, False),
+        (Kind.HAND, 0.9, 0.0, LAIN_MS, False),
+        (Kind.BACK, SURE - LITTLE, 0.0, LAIN_MS, False),
+        (Kind.BACK, SURE, 0.0, LAIN_MS - 1, False),
+        (Kind.BACK, SURE, RESTS_MM - 0.01, LAIN_MS, True),
+        (Kind.BACK, SURE, RESTS_MM, LAIN_MS, False),
+        (Kind.BACK, SURE, 0.0, FURNITURE_MS - 1, True),
+        (Kind.BACK, SURE, 0.0, FURNITURE_MS, False),
+    ],
+)
+def test_card_has_come_to_lie_outside_the_slots(
+    view: TableView, kind: Kind, score: float, moved: float, at: int, *, seen: bool
+) -> None:
+    """A sure one that rests, for a while but not for ever."""
+    watch = ElsewhereWatch(view)
+    assert watch.look([_at(*ASIDE, kind, score)], 0) == ()
+    again = _at(ASIDE[0] + moved, ASIDE[1], kind, score)
+    assert watch.look([again], at) == ((again,) if seen else ())
+
+
+@pytest.mark.parametrize(("gone", "known"), [(FORGOTTEN_MS, True), (FORGOTTEN_MS + 1, False)])
+def test_chip_that_was_covered_is_no_new_card(view: TableView, gone: int, *, known: bool) -> None:
+    """Until it has not been seen for long; other cards change nothing of that."""
+    watch, chip, other = ElsewhereWatch(view), _at(*ASIDE), _at(300, 300)
+    watch.look([chip], 0)
+    watch.look([other], 1000)
+    watch.look([chip], gone)
+    assert watch.look([chip, other], gone + LAIN_MS) == (() if known else (chip,))
+
+
+def _flashes(
+    view: TableView,
+    looks: list[tuple[int, int | None, list[Detection]]],
+    share: float = FLASHED + 0.01,
+) -> list[bool]:
+    """Return of each look, at a time, ms, with the card that is carried, whether it flashed."""
+    watch = FlashWatch(_reads(share), view)
+    return [watch.look(IMAGE, boxes, at, carried) for at, carried, boxes in looks]
+
+
+HELD = _at(500, 270, Kind.FACE, STRONG)
+STEP_MS = FLASH_MS // 3
+
+
+def test_face_in_the_hand_flashed_once_it_has_shown_for_so_long(view: TableView) -> None:
+    """Looks that come late count as half of that; another card is another matter."""
+    looks = [(STEP_MS * n, 0 if n else None, [HELD] if n else []) for n in range(5)]
+    assert _flashes(view, looks) == [False, False, False, True, True]
+    assert _flashes(view, looks, FLASHED - 0.01) == [False] * 5
+    late = [(10_000 * n, 0 if n else None, [HELD] if n else []) for n in range(3)]
+    assert _flashes(view, late) == [False, False, True]
+    other = [(at, None if n is None else at // 100, boxes) for at, n, boxes in looks]
+    assert not any(_flashes(view, other))
+
+
+def test_back_in_the_hand_speaks_against_its_face_within_bounds(view: TableView) -> None:
+    """However long it showed, it takes no more than twice as long."""
+    back = _at(500, 270, Kind.BACK)
+    for backs in (3, 20):
+        looks: list[tuple[int, int | None, list[Detection]]] = [(0, None, [])]
+        looks += [(STEP_MS * (n + 1), 0, [back if n < backs else HELD]) for n in range(backs + 7)]
+        assert _flashes(view, looks).index(True) == backs + 6
+
+
+@pytest.mark.parametrize(
+    ("box", "before", "flashed"),
+    [
+        (_at(500, 270, Kind.FACE, STRONG - 0.01), [], False),
+        (_at(500, 270, Kind.CUT), [], False),
+        (_at(57.5, 110, Kind.FACE), [], False),  # it lies in a slot
+        (HELD, [_at(500 + NEAR_MM - 1, 270, Kind.BACK)], False),  # something showed there
+        (HELD, [_at(500 + NEAR_MM, 270, Kind.BACK)], True),
+        (HELD, [_at(500, 270, Kind.BACK, STRONG - 0.01)], True),
+    ],
+)
+def test_card_in_the_hand_is_new_outside_the_slots(
+    view: TableView, box: Detection, before: list[Detection], *, flashed: bool
+) -> None:
+    """What was there before it was drawn is not it, nor what may be none."""
+    looks = [(0, None, before), *((STEP_MS * n, 0, [box]) for n in range(1, 6))]
+    assert any(_flashes(view, looks)) is flashed
+
+
+# --- symbols --------------------------------------------------------------------------------------
+
+
+def _shows(view: TableView, *boxes: Detection, slot: Slot = Slot.PUNTO_1) -> str:
+    """Return what a slot of a bare table shows with those boxes."""
+    watch = SlotWatch(view)
+    watch.look([], _picture(), 0)
+    return symbol_name(watch.look(boxes, _picture(), 1000)[slot].symbol)
+
+
+@pytest.mark.parametrize(
+    ("box", "word"),
+    [
+        (_at(57.5, 100, Kind.FACE, WEAK), "face?"),
+        (_at(57.5, 100, Kind.FACE, WEAK - LITTLE), "nothing"),
+        (_at(57.5, 100, Kind.BACK, STRONG - LITTLE), "back?"),
+        (_at(57.5, 100, Kind.BACK, STRONG), "back"),
+        (_at(57.5, 100, Kind.CUT), "nothing"),
+        (_at(57.5 - NEAR_MM + 0.5, 100, Kind.BACK), "back"),  # half over the line
+        (_at(57.5 - NEAR_MM, 100, Kind.BACK), "nothing"),
+        (_at(57.5, 100 + NEAR_MM + 4, Kind.BACK), "back"),  # in the slot, if far from its middle
+        (_at(57.5, 100 + NEAR_MM + 6, Kind.BACK), "nothing"),
+    ],
+)
+def test_box_is_of_the_slot_that_is_near(view: TableView, box: Detection, word: str) -> None:
+    """Of a card or what may be one, in the slot or near its middle."""
+    assert _shows(view, box) == f"{word}, unlike 0"
+
+
+def test_surest_box_of_a_slot_is_its_card(view: TableView) -> None:
+    """Whichever comes first; each is of the nearest slot only."""
+    back, face = _at(57.5, 100, Kind.BACK, 0.6), _at(60, 100, Kind.FACE, 0.7)
+    for boxes in ((back, face), (face, back)):
+        assert _shows(view, *boxes) == "face, unlike 0"
+    between = _at(57.5 + NEAR_MM - 1, 100, Kind.FACE)  # 46 mm from the middle of the next
+    assert _shows(view, between) == "face, unlike 0"
+    assert _shows(view, between, slot=Slot.BANCO_1) == "nothing, unlike 0"
+
+
+def _hand(left: float, right: float, score: float = LEAST_HAND) -> Detection:
+    """Return a hand over a stripe of the table, mm."""
+    stripe = np.array([[left, 0], [right, 0], [right, 200], [left, 200]], np.float32)
+    return Detection(stripe, Kind.HAND, score)
+
+
+@pytest.mark.parametrize(
+    ("hands", "covered"),
+    [
+        ([_hand(20, 20 + 75 * (COVERED + 0.001))], True),
+        ([_hand(20, 20 + 75 * (COVERED - 0.001))], False),
+        ([_hand(20, 20 + 75 * (COVERED + 0.001), LEAST_HAND - LITTLE)], False),
+        ([_hand(20, 25), _hand(60, 65)], False),  # the one that covers most of it counts
+        ([_hand(-50, 95), _hand(60, 65)], True),
+        ([_hand(95, 110)], False),
+    ],
+)
+def test_hand_covers_a_slot_by_its_share(
+    view: TableView, hands: list[Detection], *, covered: bool
+) -> None:
+    """From a share on it hides what lies there."""
+    assert ("hand" in _shows(view, *hands)) is covered
+
+
+def test_share_of_a_slot_that_a_hand_covers_is_told(view: TableView) -> None:
+    """Between none and all of it."""
+    watch = SlotWatch(view)
+    looks = watch.look([_hand(20, 57.5), _hand(150, 900)], _picture(), 0)
+    shares = [0.5, (185 - 150) / 75, 1.0, 1.0, 1.0, 1.0]
+    assert [look.covered for look in looks] == pytest.approx(shares, abs=1e-3)
+
+
+def _painted(view: TableView, level: float, slot: Slot = Slot.PUNTO_1) -> Image:
+    """Return a picture in which one slot is lighter by so much (0 to 1) than it was."""
+    picture = _picture()
+    (left, top), (right, bottom) = (view.slots[slot][n].astype(int) for n in (0, 2))
+    picture[top - 5 : bottom + 5, left - 5 : right + 5] += round(255 * level)
+    return picture
+
+
+@pytest.mark.parametrize(
+    ("level", "bins"),
+    [
+        (UNLIKE[0] - 0.003, 0),
+        (UNLIKE[0] + 0.003, 1),
+        (UNLIKE[1] - 0.003, 1),
+        (UNLIKE[1] + 0.003, 2),
+    ],
+)
+def test_slot_is_unlike_the_empty_one_by_bins(view: TableView, level: float, bins: int) -> None:
+    """By the mean of its patch; the others show that it is not the light."""
+    watch = SlotWatch(view)
+    watch.look([], _picture(), 0)
+    for at in (1000, 1000 + MOVED_SINCE_MS, 1000 + 2 * MOVED_SINCE_MS):
+        looks = watch.look([_box(view, Slot.PUNTO_1, Kind.BACK)], _painted(view, level), at)
+    names = [symbol_name(look.symbol) for look in looks]
+    assert names == [f"back, unlike {bins}", *["nothing, unlike 0"] * 5]
+
+
+@pytest.mark.parametrize(("level", "moves"), [(MOVES - 0.003, False), (MOVES + 0.003, True)])
+def test_slot_moves_by_the_change_since_a_moment_before(
+    view: TableView, level: float, *, moves: bool
+) -> None:
+    """In the picture that is just so old, or in the one before; then it rests."""
+    watch = SlotWatch(view)
+    watch.look([], _picture(), 0)
+    found = []
+    for at in (50, MOVED_SINCE_MS, MOVED_SINCE_MS + 49, MOVED_SINCE_MS + 50):
+        looks = watch.look([], _painted(view, level), at)
+        found.append((looks[0].moves, any(look.moves for look in looks[1:])))
+    assert found == [(moves, False)] * 3 + [(False, False)]
+
+
+def test_light_that_changes_everywhere_is_no_card(view: TableView) -> None:
+    """What all bare slots have in common is the light; what one has more is what lies there."""
+    watch = SlotWatch(view)
+    for at in range(0, 5000, 100):
+        level = min(60 + at // 100, 90)  # by less in 100 ms than what moves
+        looks = watch.look([], _picture(level), at)
+    assert {symbol_name(look.symbol) for look in looks} == {"nothing, unlike 0"}
+    lighter = _painted(view, 0.1)
+    for at in (5000, 6000):
+        looks = watch.look([_box(view, Slot.PUNTO_1, Kind.BACK)], lighter + np.uint8(30), at)
+    assert symbol_name(looks[0].symbol).startswith("back, unlike 2")
+
+
+@pytest.mark.parametrize(("ms", "learnt"), [(RELEARN_MS - 1, False), (RELEARN_MS, True)])
+@pytest.mark.parametrize("covered", [False, True])
+def test_slot_that_looks_otherwise_for_long_is_learnt_anew(
+    view: TableView, ms: int, *, covered: bool, learnt: bool
+) -> None:
+    """With nothing found in it: what a card hid for a moment began anew."""
+    watch, changed = SlotWatch(view), _painted(view, 0.1)
+    watch.look([], _picture(), 0)
+    watch.look([], changed, 1000)
+    since = 2000  # it rests from here on
+    watch.look([], changed, since)
+    if covered:
+        watch.look([_box(view, Slot.PUNTO_1, Kind.BACK)], changed, since + 500)
+        since += 1000
+        watch.look([], changed, since)
+    watch.look([], changed, since + ms)
+    look = watch.look([], changed, since + ms + 1)[0]
+    assert (symbol_name(look.symbol) == "nothing, unlike 0") is learnt
+
+
+def test_empty_slot_is_learnt_slowly_as_it_changes(view: TableView) -> None:
+    """By a share a look: what it was is not forgotten at once."""
+    watch, changed = SlotWatch(view), _painted(view, UNLIKE[0] - 0.005)
+    watch.look([], _picture(), 0)
+    watch.look([], changed, 1000)
+    for look in range(3):
+        watch.look([], changed, 2000 + 1000 * look)
+    empty = watch._empty[0]
+    assert empty is not None
+    first, last = float(_picture()[0, 0, 0]), float(changed[100, 50, 0])
+    expected = last - (last - first) * (1 - LEARN_SHARE) ** 3
+    assert float(empty.mean()) == pytest.approx(expected / 255, abs=1e-5)
+
+
+# --- where is looked ------------------------------------------------------------------------------
+
+
+def test_slots_and_mouth_are_watched_with_what_lies_about_them(view: TableView) -> None:
+    """So far each way; of the slots alone their corners count, and how long a card is there."""
+    points = watched(view)
+    low, high = points.min(axis=0), points.max(axis=0)
+    assert low == pytest.approx([20 - ABOUT_MM, 50 - ABOUT_MM], abs=0.1)
+    assert high == pytest.approx([775 + ABOUT_MM, 150 + ABOUT_MM], abs=0.1)
+    assert len(points) == 4 * 4 * 7
+    corners = slot_corners(view)
+    assert len(corners) == 24
+    assert corners.max(axis=0) == pytest.approx([545, 150], abs=0.1)
+    wide = Homography.fit([[0, 0], [1800, 0], [1800, 400], [0, 400]],
+                          [[0, 0], [900, 0], [900, 400], [0, 400]])  # fmt: skip
+    twice = TableView(wide, view.slots, view.mouth, None)
+    assert card_length(view) == pytest.approx(max(view.card_mm), abs=0.1)
+    assert card_length(twice) == pytest.approx(2 * max(view.card_mm), abs=0.1)
+
+
+def test_boxes_that_are_hardly_any_are_not_asked_for(view: TableView) -> None:
+    """By the least score, in a look at all and in one at a part."""
+    faint = Detection(view.slots[Slot.PUNTO_1] + np.float32(3), Kind.BACK, LEAST_SCORE - 0.01)
+    table = Table([faint, _box(view, Slot.PUNTO_2, Kind.BACK, LEAST_SCORE)])
+    boxes = TableBoxes(table, view, (900, 400))
+    boxes.look(IMAGE)
+    whole = _seen(boxes)
+    boxes.renew(IMAGE, _change(*table.lying))
+    assert len(whole) == 1
+    assert _seen(boxes) == whole

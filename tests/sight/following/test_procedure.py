@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from vision.game.rules import Dealing, Rules
-from vision.sight.following.actions import ACTIONS, LESS_USUAL, UNUSUAL
+from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
+from vision.sight.following.actions import ACTIONS, LAID_FACE_UP, LESS_USUAL, UNUSUAL
 from vision.sight.following.cards import (
     ASIDE,
     BACK,
@@ -405,3 +405,323 @@ def test_cut_card_comes_as_a_card_would() -> None:
         assert cut.by is By.CUT_CARD
         rates.append(cut.rate / sum(move.rate for move in found if move.lip is Lip.WHOLLY))
     assert rates == pytest.approx([ACTIONS["cut"].due] * 2)
+
+
+# --- what each action is worth --------------------------------------------------------------------
+
+
+OPEN = lying(1, 2, None, 2)  # Punto's points are not read: a third card may be due, or none
+MAY_BE_DUE = 1 - PROCEDURE.due(OPEN)[COMPLETE]
+EDGE, OUT, LAY = ACTIONS["edge"], ACTIONS["out"], ACTIONS["lay"]
+
+
+def only(found: Iterable[Move]) -> Move:
+    """Return the one move of some."""
+    (move,) = found
+    return move
+
+
+def emerging(cards: Cards, *codes: str) -> Move:
+    """Return the move by which an edge emerges."""
+    return only(move for move in moves(cards, codes=codes) if move.lip is Lip.EMERGING)
+
+
+@pytest.mark.parametrize("cards", [(), OPEN, (*lying(1), IN_HAND), gone(*NATURAL)])
+@pytest.mark.parametrize("lip", Lip)
+def test_likeliest_moves_come_first_and_their_rates_and_costs_are_summed(
+    cards: Cards, lip: Lip
+) -> None:
+    """What is too rare to be looked at is known by the first that is; waiting costs as summed."""
+    for burning in (True, False):
+        state = PROCEDURE.state(cards, lip, burning=burning)
+        found = PROCEDURE.moves(state)
+        rates = [move.rate for move in found.moves]
+        assert rates == sorted(rates, reverse=True)
+        assert found.rate == pytest.approx(sum(rates))
+        assert found.cost == pytest.approx(sum(move.cost for move in found.moves))
+        assert all(0 <= move.cost <= move.rate + 1e-9 for move in found.moves)
+        assert PROCEDURE.moves(state) is found
+
+
+def test_wait_for_what_is_due_counts_a_little_and_for_what_is_free_in_full() -> None:
+    """Dealers wait: that a due action does not come says a share of what its rate says."""
+    cards = (*lying(1), IN_HAND)
+    for slot, action in ((1, "lay"), (3, "lay in order")):
+        for move in puts(cards, 1, SLOTS[slot]):
+            assert move.cost == pytest.approx(move.rate * ACTIONS[action].survival)
+    edge = emerging(lying(1))
+    assert edge.cost == pytest.approx(edge.rate * EDGE.survival)
+    turned = only(m for m in moves(lying(1)) if m.cards[0].side is BACK and len(m.cards) == 1)
+    assert turned.cost == pytest.approx(turned.rate * ACTIONS["turn"].survival)
+    took = only(m for m in puts(lying(*NATURAL), 0, GONE[0]) if not m.codes)
+    assert took.cost == pytest.approx(took.rate * ACTIONS["take"].survival)
+    drew = only(m for m in moves(lying(1), Lip.PARTLY) if m.lip is Lip.WHOLLY and not m.codes)
+    assert drew.cost == pytest.approx(OUT.due * OUT.survival)
+
+
+def test_edge_emerges_as_far_as_a_card_is_due() -> None:
+    """Where it may be due or not the rates are mixed."""
+    for cards, share in ((lying(*FOUR), 1), (lying(*NATURAL), 0), (OPEN, MAY_BE_DUE)):
+        assert emerging(cards).rate == pytest.approx(EDGE.due * share + EDGE.undue * (1 - share))
+    assert 0 < MAY_BE_DUE < 1
+
+
+def test_coup_of_which_one_card_was_taken_goes_on_until_it_is_complete() -> None:
+    """The next card is its own while one is due, and the next coup's then."""
+    early, complete = (*gone(1), *lying(*FOUR)[1:]), (*gone(4), *lying(*NATURAL)[1:])
+    assert emerging(early, REMOVED).rate == pytest.approx(EDGE.due)
+    live = UNUSUAL * EDGE.due + (1 - UNUSUAL) * EDGE.undue
+    assert emerging(early).rate == emerging(complete, REMOVED).rate == pytest.approx(live)
+
+
+def test_first_card_of_a_coup_leaves_the_one_before_swept() -> None:
+    """It takes the codes of that coup with it, and has none itself; two at once have theirs."""
+    before = (*gone(4, 2, 4), CARDS[SLOTS[3], FACE, 0])
+    begun = [m for m in moves(before, Lip.PARTLY, (OVER,)) if m.begins]
+    assert {(m.left, m.before) for m in begun} == {(gone(*NATURAL), (OVER,))}
+    assert {(len(m.cards), m.codes) for m in begun} == {(1, ()), (2, (TWO_OUT,))}
+    one, two = sorted(begun, key=lambda move: len(move.cards))
+    assert set(one.cards + two.cards) == {IN_HAND}
+    assert (one.rate, one.cost) == pytest.approx((OUT.due, OUT.due * OUT.survival))
+    assert (two.rate, two.cost) == pytest.approx((ACTIONS["two"].due * OUT.due, 0))
+    assert not [m for m in moves(before, Lip.PARTLY) if m.lip is Lip.WHOLLY and not m.begins]
+
+
+def test_card_that_may_be_due_is_drawn_and_else_is_one_too_many() -> None:
+    """An over-draw was paid for where its edge emerged; where it may be due, the difference is."""
+    found = {(len(m.cards), m.codes): m for m in moves(OPEN, Lip.PARTLY) if m.lip is Lip.WHOLLY}
+    two = ACTIONS["two"].due * OUT.due
+    ratio = (1 - MAY_BE_DUE) * EDGE.undue / (EDGE.due * MAY_BE_DUE + EDGE.undue * (1 - MAY_BE_DUE))
+    rates = {key: move.rate for key, move in found.items()}
+    over = OUT.due * ratio
+    assert rates == pytest.approx({(5, ()): OUT.due, (5, (OVER,)): over, (6, (TWO_OUT,)): two})
+    assert found[5, (OVER,)].cost == pytest.approx(OUT.due * OUT.survival * ratio)
+    assert found[6, (TWO_OUT,)].cost == 0
+    assert found[6, (TWO_OUT,)].cards[4:] == (IN_HAND, IN_HAND)
+    assert drawn(lying(*NATURAL)) == {(5, (OVER,)): pytest.approx(OUT.due)}
+    assert set(drawn(lying(*FOUR))) == {(5, ()), (6, (TWO_OUT,))}
+
+
+def test_draw_is_by_a_hand_and_what_the_mouth_missed_by_one_that_stayed() -> None:
+    """Nothing at the mouth speaks for the rest of what may happen."""
+    cards = (*lying(1), IN_HAND)
+    assert {m.by for m in moves(cards, Lip.PARTLY) if m.lip is Lip.WHOLLY} == {By.HAND}
+    unseen = only(m for m in moves(cards) if m.by is not By.NOTHING)
+    assert (unseen.by, unseen.lip, unseen.cost) == (By.STAYING_HAND, Lip.REST, 0)
+    lingers = [m for m in moves(cards, Lip.LINGERS) if m.by is not By.NOTHING]
+    assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.PARTLY)]
+
+
+@pytest.mark.parametrize("dealing", list(Dealing))
+def test_card_is_laid_face_up_as_often_as_by_the_way_of_dealing(dealing: Dealing) -> None:
+    """Whichever side shows, it has not been seen to lie."""
+    procedure = Procedure(Rules(dealing=dealing))
+    found = procedure.moves(procedure.state((IN_HAND,))).moves
+    laid = {m.cards[0].side: m.rate for m in found if m.cards and m.cards[0].place is SLOTS[0]}
+    up = LAID_FACE_UP[dealing]
+    assert laid == pytest.approx({UNSEEN[FACE]: LAY.due * up, UNSEEN[BACK]: LAY.due * (1 - up)})
+
+
+def test_card_too_many_lies_in_a_third_place_or_aside_where_both_are_taken() -> None:
+    """Its code is known already, so that it is no further departure."""
+    cards = (*lying(*NATURAL), IN_HAND)
+    for slot in (4, 5):
+        assert put(cards, 4, SLOTS[slot], Lip.REST, OVER) == pytest.approx(LAY.due / 2)
+    full = (*cards[:4], *(CARDS[SLOTS[slot], FACE, 1] for slot in (4, 5)), IN_HAND)
+    for each, action in ((full, "lay"), (cards, "lay aside")):
+        aside = only(puts(each, len(each) - 1, ASIDE, Lip.REST, OVER))
+        assert aside.rate == aside.cost == pytest.approx(ACTIONS[action].due)
+    aside = only(m for m in puts(full, 6, ASIDE))
+    assert aside.rate == pytest.approx(ACTIONS["lay aside"].due)
+    bare = (*gone(*NATURAL), IN_HAND)  # no card is due: in a first place it lies by a departure
+    assert put(bare, 4, SLOTS[0], Lip.REST, OVER) == pytest.approx(LAY.undue)
+
+
+def test_no_more_than_the_first_two_cards_of_a_hand_are_laid_next() -> None:
+    """A third waits for them."""
+    hand = (IN_HAND,) * 3
+    assert puts(hand, 1, SLOTS[0])
+    assert not puts(hand, 2, SLOTS[0])
+
+
+def test_card_that_was_none_takes_its_over_draw_with_it() -> None:
+    """Unless another card is one too many as well."""
+
+    def without(cards: Cards) -> Move:
+        return only(m for m in moves(cards, codes=(OVER,)) if m.cards == cards[:-1])
+
+    none = without((*lying(*NATURAL), IN_HAND))
+    assert none.codes == ()
+    assert none.rate == none.cost == pytest.approx(ACTIONS["no card"].due)
+    assert without((*lying(*NATURAL), CARDS[SLOTS[4], FACE, 1], IN_HAND)).codes == (OVER,)
+    assert without((*lying(*FOUR), IN_HAND)).codes == ()
+
+
+@pytest.mark.parametrize(
+    ("dealing", "number", "side", "due"),
+    [
+        (Dealing.FACE_UP, 1, BACK, True),
+        (Dealing.FACE_UP, 1, FACE, False),
+        (Dealing.PUNTO_FIRST, 3, BACK, False),
+        (Dealing.PUNTO_FIRST, 4, BACK, True),
+        (Dealing.PUNTO_FIRST, 4, FACE, False),
+    ],
+)
+def test_card_is_turned_face_up_in_its_turn(
+    dealing: Dealing, number: int, side: Side, *, due: bool
+) -> None:
+    """Punto first: once four lie. A face is turned down by a departure."""
+    procedure, turn = Procedure(Rules(dealing=dealing)), ACTIONS["turn"]
+    cards = tuple(CARDS[SLOTS[slot], side, None] for slot in range(number))
+    found = procedure.moves(procedure.state(cards)).moves
+    turned = [
+        m.rate for m in found if m.cards and m.cards[0] is CARDS[SLOTS[0], _other(side), None]
+    ]
+    assert turned == [pytest.approx(turn.due if due else turn.undue)]
+
+
+def _other(side: Side) -> Side:
+    return BACK if side is FACE else FACE
+
+
+def test_face_is_not_lifted_and_a_lifted_card_is_turned_and_held_away() -> None:
+    """Players lift what lies face down; from over another slot it goes on."""
+    assert not puts(lying(1), 0, HELD[0, None])
+    over = (CARDS[HELD[0, 2], BACK, None],)
+    assert put(over, 0, HELD[0, None]) == pytest.approx(ACTIONS["hold away"].due)
+    turned = only(m for m in puts(over, 0, HELD[0, 2]) if m.lip is None)
+    assert (turned.cards[0].side, turned.rate) == (FACE, ACTIONS["turn in hand"].due)
+    away = puts((CARDS[HELD[0, None], BACK, None],), 0, HELD[0, None])
+    assert [m.cards[0].side for m in away if m.lip is None] == [
+        FACE
+    ]  # it is turned, and nowhere to go from
+
+
+def test_card_that_lay_aside_comes_to_its_slot_either_side_up() -> None:
+    """Half of the time each; where none is due it stays there."""
+    cards = (*lying(*FOUR), CARDS[ASIDE, BACK, None])
+    back = {m.cards[4].side: m.rate for m in puts(cards, 4, SLOTS[4])}
+    assert back == dict.fromkeys((UNSEEN[BACK], UNSEEN[FACE]), ACTIONS["bring on"].due / 2)
+    done = (*lying(*NATURAL), CARDS[ASIDE, BACK, None])
+    assert not [m for m in moves(done) if m.cards[4:] and m.cards[4].place.lies is not None]
+
+
+def test_card_that_seemed_to_be_taken_may_lie_still_where_no_other_came() -> None:
+    """What was last in a slot is there again; once a card lies in it, it was taken."""
+    cards = (*gone(4), *lying(*NATURAL)[1:])
+    assert put(cards, 0, SLOTS[0]) == pytest.approx(ACTIONS["lies still"].due)
+    assert not puts((*gone(4), *lying(*NATURAL)), 0, SLOTS[0])
+
+
+def test_card_is_taken_too_early_or_alone_as_a_departure() -> None:
+    """So far as the coup may not be over; of what nobody saw lie it is said as seldom."""
+    take = ACTIONS["take"]
+    found = {m.codes: m.rate for m in puts(OPEN, 0, GONE[0])}
+    over = 1 - MAY_BE_DUE
+    departs = take.undue * MAY_BE_DUE
+    assert found == pytest.approx({(): take.due * over, (UNDER,): departs, (REMOVED,): departs})
+    hidden = (CARDS[SLOTS[0], UNSEEN[FACE], 1], *OPEN[1:])
+    rates = {m.codes: m.rate for m in puts(hidden, 0, GONE[0])}
+    assert rates == pytest.approx({codes: UNUSUAL * rate for codes, rate in found.items()})
+    assert {m.cost for m in puts(OPEN, 0, GONE[0]) if m.codes} == {0.0}
+    assert {m.codes for m in puts(lying(*NATURAL), 0, GONE[0])} == {()}
+    assert [m.codes for m in puts(lying(1, 2, 3), 0, GONE[0])] == [(REMOVED,)]  # fewer than four
+
+
+def test_card_is_laid_from_before_the_shoe_only_where_another_is_out() -> None:
+    """Of two, one lies there while a hand lays the other, unless both are known to have left."""
+    assert not puts((IN_HAND,), 0, SLOTS[0], Lip.STAYS)
+    both = (IN_HAND, IN_HAND)
+    for codes, by in (((), By.HAND), ((TWO_OUT,), By.NOTHING)):
+        laid = puts(both, 0, SLOTS[0], Lip.STAYS, *codes)
+        assert {move.by for move in laid} == {by}
+        assert rate(laid) == pytest.approx(LAY.due)
+    stays = [len(cards) for cards in ((IN_HAND,), both) for m in moves(cards, Lip.CLEAR)
+             if m.lip is Lip.STAYS]  # fmt: skip
+    assert stays == [2]
+
+
+# --- the burn -------------------------------------------------------------------------------------
+
+
+BURNED = CARDS[GONE_ASIDE, BACK, None]
+
+
+@pytest.mark.parametrize(
+    ("burn", "least"),
+    [
+        (BurnRule(BurnKind.VALUE), 2),
+        (BurnRule(BurnKind.FIXED, 1), 1),
+        (BurnRule(BurnKind.FIXED, 5), 2),
+        (BurnRule(BurnKind.NONE), 2),
+    ],
+)
+def test_coup_begins_once_as_many_are_burned_as_the_least_burn_has(
+    burn: BurnRule, least: int
+) -> None:
+    """Until then each card that leaves is burned; then it is burned, or a coup's first."""
+    procedure = Procedure(Rules(burn=burn))
+    for number in range(4):
+        cards = (BURNED,) * number
+        for lip, to, by in (
+            (Lip.REST, Lip.REST, By.STAYING_HAND),
+            (Lip.PARTLY, Lip.WHOLLY, By.HAND),
+        ):
+            found = procedure.moves(procedure.state(cards, lip, burning=True)).moves
+            out = [m for m in found if m.cards != cards]
+            assert {(m.lip, m.by, m.codes) for m in out} == {(to, by, ())}
+            burns, begins = ([m for m in out if m.begins is each] for each in (False, True))
+            assert [(m.cards, m.burning) for m in burns] == [((*cards, BURNED), True)]
+            first = [(m.cards, m.left, m.burning) for m in begins]
+            assert first == [((IN_HAND,), cards, False)] * (number >= least)
+            assert [m.rate for m in begins] == [burns[0].rate] * (number >= least)
+
+
+def test_burn_goes_on_whatever_the_lip_shows() -> None:
+    """Its edge emerges as any other; a card is held before the shoe once one is out."""
+    for number, held in ((0, set()), (1, {Lip.LINGERS}), (2, {Lip.LINGERS, Lip.STAYS})):
+        cards = (BURNED,) * number
+        state = PROCEDURE.state(cards, Lip.CLEAR, burning=True)
+        found = PROCEDURE.moves(state).moves
+        assert {m.lip for m in found} == {Lip.REST, *held}
+        assert all(m.burning and m.cards == cards for m in found)
+    rest = PROCEDURE.moves(PROCEDURE.state((), Lip.REST, burning=True)).moves
+    edge = only(m for m in rest if m.lip is Lip.EMERGING)
+    assert (edge.rate, edge.burning, edge.by) == (EDGE.due, True, By.NOTHING)
+
+
+# --- what is read late, exactly -------------------------------------------------------------------
+
+
+def test_price_of_what_is_read_late_is_that_of_the_departure() -> None:
+    """Against what was due: by how likely that was when the card left, lay, or was taken."""
+    before, fifth = lying(4, 2, None, 0), CARDS[SLOTS[4], FACE, 3]
+    asked = 1 - PROCEDURE.due(before)[COMPLETE]
+    price = PROCEDURE.reprice((*before, fifth), (*lying(*NATURAL), fifth), (RETURNED,))
+    assert price == (pytest.approx(EDGE.undue / (EDGE.due * asked)), (OVER, RETURNED))
+    assert PROCEDURE.reprice((*before, fifth), (*lying(*NATURAL), fifth), (RETURNED, TWO_OUT)) == (
+        0.0,
+        (RETURNED, TWO_OUT),
+    )
+    wrong = CARDS[SLOTS[5], FACE, 3]
+    was = PROCEDURE.due(OPEN)[5]
+    price = PROCEDURE.reprice((*OPEN, wrong), (*lying(1, 2, 3, 2), wrong), ())
+    assert price == (pytest.approx(LAY.undue / (LAY.due * was)), (ELSEWHERE,))
+    taken, over = ACTIONS["take"], 1 - MAY_BE_DUE
+    early, seen = (*gone(1), *OPEN[1:]), (*gone(1), *lying(*FOUR)[1:3], OPEN[3])
+    price = PROCEDURE.reprice(early, seen, ())
+    assert price == (pytest.approx(taken.undue / (taken.due * over)), (UNDER,))
+    full = (RETURNED, TWO_OUT)
+    assert PROCEDURE.reprice(early, seen, full) == (0.0, full)
+    assert PROCEDURE.reprice(early, seen, (UNDER,)) == (1.0, (UNDER,))
+    assert PROCEDURE.reprice(OPEN, lying(*FOUR), ()) == (1.0, ())
+
+
+def test_card_in_the_hand_is_taken_to_go_where_one_is_due() -> None:
+    """The next is due after it; of places that are as likely, in the last."""
+    assert PROCEDURE.due((*lying(1), IN_HAND)) == {2: 1.0}
+    assert PROCEDURE.due((IN_HAND, IN_HAND, IN_HAND)) == {3: 1.0}
+    assert PROCEDURE.due((*lying(1, 2, 3), CARDS[ASIDE, BACK, None])) == {3: 1.0}
+    assert PROCEDURE.due((*lying(*FOUR), IN_HAND)) == PROCEDURE.due(
+        (*lying(*FOUR), CARDS[SLOTS[4], BACK, None])
+    )

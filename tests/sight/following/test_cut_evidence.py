@@ -21,8 +21,10 @@ from vision.sight.following.evidence import (
     NEXT_OUT,
     RESTS,
     SHOWN,
+    SURE_MS,
     USUAL_CARDS,
     CutEvidence,
+    CutReport,
     CutWatch,
     ExposureWatch,
     Usual,
@@ -201,6 +203,50 @@ def test_cut_card_that_was_not_seen_to_wait_is_reported_by_the_next_card() -> No
     assert not watch.look(0, None, passes=1.0, next_out=0.0)
     assert not watch.look(100, None, passes=0.0, next_out=0.2)
     assert watch.look(200, None, passes=0.0, next_out=1.0)
+
+
+@pytest.mark.parametrize(
+    ("left", "found", "reported"),
+    [
+        (1000, False, True),  # the card before
+        (1001, False, False),  # what passed
+        (2000, False, True),  # the next one
+        (2000, True, False),  # found there: nothing but what passed has left
+    ],
+)
+def test_card_that_left_as_the_cut_card_did_is_what_was_taken_for_it(
+    left: int, *, found: bool, reported: bool
+) -> None:
+    """The mouth was free until 1000 ms; the next cut card is reported in any case."""
+    report = CutReport()
+
+    def reported_at(begin: int, *laid: tuple[int, bool]) -> list[int]:
+        """Have something pass for the cut card; return when it is reported."""
+        steps = ((0, None, 0.0), (500, None, 1.0), (1000, 0.0, 0.0), (999 + SURE_MS, 0.0, 0.0),
+                 (1000 + SURE_MS, 0.0, 0.0), (1001 + SURE_MS, 0.0, 0.0))  # fmt: skip
+        return [
+            begin + ms
+            for ms, waits, passes in steps
+            if report.look(begin + ms, waits, passes=passes, next_out=0.0,
+                           laid=laid if ms > 1000 else ())
+        ]  # fmt: skip
+
+    assert reported_at(1000, (left, found)) == [2000 + SURE_MS] * reported
+    assert reported_at(9000) == [10_000 + SURE_MS] * (not reported)
+
+
+def test_cut_card_that_left_unseen_is_compared_with_no_card_that_was_seen() -> None:
+    """It lay in sight, and is gone behind a hand; an arm had passed for it long before."""
+    report, end = CutReport(), 9000
+    steps = ((0, None, 0.0), (100, None, 1.0), (200, None, 0.0), (end - 2 * LIES_MS, LIE, 0.0),
+             (end - 50, None, 0.0), (end, 0.0, 0.0), (end + SURE_MS, 0.0, 0.0))  # fmt: skip
+    laid = [(1000, False), (end - 500, False)]
+    found = [
+        at
+        for at, waits, cut in steps
+        if report.look(at, waits, passes=cut, next_out=float(at == 200), laid=laid)
+    ]
+    assert found == [end + SURE_MS]
 
 
 def test_arm_that_looked_like_the_cut_card_is_none() -> None:

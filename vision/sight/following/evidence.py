@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from statistics import median
@@ -83,6 +83,9 @@ LIES, LIES_MS, GONE = 6.0, 300, 2.0
 # came to 0.998 and more on three films of another renderer and to 0.86 to 1 on four of 960 x 540
 # pixels; an arm over the mouth to 0.59, cards to 0.61.
 CUT, NEXT_OUT = 0.75, 0.5
+# The cut card is out for sure if so long, ms, after it was known no card lies that left as it did:
+# a back between two hands was taken for it.
+SURE_MS = 2000
 # What the network's word for the cut card is taken to be of a card before those of this shoe are
 # known, ln of odds: in 46 films it was -6 to -3. Lower, and an arm among the first is a cut card.
 FIRST_WORD = -3.0
@@ -442,6 +445,45 @@ class CutWatch:
             self._lay = False
             self._passed = self._left = self._passed or at - self._lies_since > LIES_MS
         self._hidden = False
+
+
+class CutReport:
+    """Reports the cut card once no card came to lie for a while that was taken for it."""
+
+    def __init__(self) -> None:
+        self._watch = CutWatch()
+        self._free_at = self._began_at = self._passed_at = 0  # ms: of the mouth, of what passes
+        self._since: int | None = None  # ms
+
+    def look(
+        self,
+        at: int,
+        waits: float | None,
+        *,
+        passes: float,
+        next_out: float,
+        laid: Iterable[tuple[int, bool]] = (),
+    ) -> bool:
+        """Whether it is out for sure, as `CutWatch.look` says it at a time, ms.
+
+        `laid` has of each card that lies when it left, ms, and whether its leaving was not seen.
+        """
+        if passes + next_out < 1 / 2:
+            self._free_at = at
+        elif passes > CUT:
+            self._began_at, self._passed_at = self._free_at, at
+        if self._watch.look(at, waits, passes=passes, next_out=next_out):
+            self._since = at
+            if at - self._passed_at > SURE_MS:
+                self._began_at = at  # nothing was seen of its way
+        if self._since is None:
+            return False
+        if any(self._began_at < left < (at if found else self._since) for left, found in laid):
+            self._watch, self._since = CutWatch(), None  # what passed was that card
+            return False
+        is_sure = at - self._since >= SURE_MS
+        self._since = None if is_sure else self._since
+        return is_sure
 
 
 def _softmax(logits: NDArray[np.floating]) -> Values:

@@ -44,7 +44,7 @@ from vision.sight.following.decisions import (
 )
 from vision.sight.following.evidence import (
     AtMouth,
-    CutWatch,
+    CutReport,
     ExposureWatch,
     Lip,
     LipEvidence,
@@ -158,7 +158,7 @@ class Follower:
         self.accounts = Accounts(self.decoder, odds=self._odds, order=order)
         self._before = 0  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before
-        self._cut, self._exposure = CutWatch(), ExposureWatch(self._odds)
+        self._cut, self._exposure = CutReport(), ExposureWatch(self._odds)
         self._lip.begin_shoe()
         self._begun_at: int | None = None
         self._first: list[frozenset[int]] | None = [] if order == 1 else None  # cards by slot
@@ -178,7 +178,7 @@ class Follower:
         self.accounts.open = [running]
         self._muted = running.coup if past else running.coup - 1
         self._before = -self._muted
-        self._cut = CutWatch()
+        self._cut = CutReport()
         self._lip.begin_shoe()
 
     def restore(self, at: int, before: int, resumed: Resumed | None) -> None:
@@ -443,8 +443,11 @@ class Follower:
         self._free_at = at if self.out < 1 / 2 else self._free_at
         for account in self.accounts.open:
             account.uncounted |= account.burning and at - self._free_at > HIDES_MS
-        cut = shares[Lip.CUT]
-        if self._cut.look(at, self._lip.cut.waits, passes=cut, next_out=1 - waits - cut):
+        cut, out = shares[Lip.CUT], 1 - waits - shares[Lip.CUT]
+        accounts, waiting = self.accounts.open, self._lip.cut.waits
+        laid = [(a.left_at[n], n in a.found) for a in accounts for n in range(len(a.cards))
+                if a.cards[n].place is not HAND]  # fmt: skip
+        if self._cut.look(at, waiting, passes=cut, next_out=out, laid=laid):
             yield CutCardOut(at)
 
     def _note_flashed(self, at: int, sight: Sight) -> None:

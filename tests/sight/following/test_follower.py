@@ -44,7 +44,7 @@ from vision.sight.following.cards import (
     Place,
 )
 from vision.sight.following.decisions import PLACED, Account, Allegations
-from vision.sight.following.evidence import Lip
+from vision.sight.following.evidence import SURE_MS, Lip
 from vision.sight.following.follower import (
     BEGUN_MS,
     BURN_REPORTED,
@@ -214,7 +214,7 @@ def test_cut_card_is_reported_once_and_is_no_card_of_the_coup(before: int, repor
     table.play(table.stage.deal(Prop(MOUTH, Kind.CUT), Pose(1200, 620, 100)))
     table.play(table.stage.wait(600))
     table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
-    table.play(table.stage.wait(1000))
+    table.play(table.stage.wait(SURE_MS))
     assert [type(event) for event in table.reported].count(CutCardOut) == reported
     assert laid(table.coup(1 + before)) == as_dealt(SIX[:1], 1 + len(FIVE) * before)
 
@@ -834,9 +834,13 @@ def at_lip(follows: Follower, at: int, shares: dict[Lip, float]) -> list[Event]:
 def test_cut_card_is_out_once_the_next_card_is(shares: dict[Lip, float], *, reported: bool) -> None:
     """What neither waits nor is the cut card is another card."""
     follows = follower()
-    steps = ({Lip.CUT: 1.0}, shares, {Lip.REST: 1.0}, {Lip.CLEAR: 1.0}, {Lip.CLEAR: 1.0})
-    found = [event for at, each in enumerate(steps) for event in at_lip(follows, at, each)]
-    assert found == [CutCardOut(3)] * reported
+    steps = [{Lip.CUT: 1.0}, shares, {Lip.REST: 1.0}, {Lip.CLEAR: 1.0}, {Lip.CLEAR: 1.0}]
+    times = [*range(len(steps)), 3 + SURE_MS, 4 + SURE_MS]
+    steps += [{Lip.REST: 1.0}] * 2
+    found = [
+        event for at, each in zip(times, steps, strict=True) for event in at_lip(follows, at, each)
+    ]
+    assert found == [CutCardOut(3 + SURE_MS)] * reported
 
 
 def test_card_is_wholly_out_in_the_states_that_show_it() -> None:

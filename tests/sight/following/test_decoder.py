@@ -781,14 +781,22 @@ def test_likeliest_hypotheses_are_kept_and_the_best_lawful_one_beside_them() -> 
     """However unlikely that is: with it as much as the odds may come to."""
     assert kept([(1, True), (0.2, True), (0.4, False), (0.3, True)], 2) == pytest.approx([1, 0.4])
     assert kept([(1, False), (0.5, False), (0.3, False)], 2) == pytest.approx([1, 0.5])
-    three = [(1.0, False), (0.5, False), (0.1, True), (0.2, True)]
-    assert kept(three, 2) == pytest.approx([1, 0.5, 0.2])
     assert kept([(1, True), (2 * PRUNE, False), (PRUNE / 2, False)]) == pytest.approx(
         [1, 2 * PRUNE]
     )
     for p in (0.0, LEAST_LAWFUL / 10, 10 * LEAST_LAWFUL):
         least = max(p, LEAST_LAWFUL)
         assert kept([(1, False), (p, True)]) == pytest.approx([1, least], rel=1e-6, abs=0)
+
+
+def test_half_of_what_is_kept_is_lawful() -> None:
+    """An allegation is not the likelier for having more variants; what is lawful may be all."""
+    others = [(1.0, False), (0.9, False), (0.8, False), (0.7, False)]
+    lawful = [(0.3, True), (0.5, True), (0.4, True)]
+    assert kept([*others, *lawful], 4) == pytest.approx([1, 0.9, 0.5, 0.4])
+    assert kept([*others, *lawful], 5) == pytest.approx([1, 0.9, 0.5, 0.4, 0.3])
+    assert kept([*others, *lawful[:1]], 4) == pytest.approx([1, 0.9, 0.8, 0.3])
+    assert kept([(1.0, True), (0.2, False), *lawful], 4) == pytest.approx([1, 0.5, 0.4, 0.3])
 
 
 def test_what_fits_nothing_that_was_believed_changes_nothing() -> None:

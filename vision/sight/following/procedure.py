@@ -335,9 +335,12 @@ class Procedure(StateSpace):
         A hand may hold it over another slot of its hand for a second before it lays it.
         """
         lay, taken = cards[index].place.slot, {card.place.slot for card in cards}
-        before = cards[:index] if lay is not None else (*cards[:index], *cards[index + 1 :])
-        for slot, share in self.due(before).items():
-            if slot == COMPLETE or slot in taken or not (lay is None or slot in BESIDE[lay]):
+        if lay is None:
+            before, bare = (*cards[:index], *cards[index + 1 :]), {*range(len(SLOTS))} - taken
+        else:
+            before, bare = cards[:index], {slot for slot in BESIDE[lay] if slot < lay} - taken
+        for slot, share in self.due(before).items() if bare else ():
+            if slot not in bare:
                 continue
             for side in (BACK, FACE):
                 brought = _put(cards, index, SLOTS[slot], UNSEEN[side])

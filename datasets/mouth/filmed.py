@@ -37,8 +37,6 @@ BEFORE_S, AFTER_S = 0.9, 0.7
 AGE_S = 0.045
 # Share of the pictures made of a phase (none could say, nothing, partly, wholly out) that is kept.
 KEPT = {-1: 0.35, 0: 0.13, 1: 1.0, 2: 1.0}
-# The front edge of a card that is taken hold of lies so far out of the lip, mm: the simulator's.
-HELD_MM = 5.5
 # A card that left so long ago, s, passes by and leaves no more.
 LEFT_S = 0.5
 # A card that is out and has lain still for so long, s, lies there and leaves no more; from the

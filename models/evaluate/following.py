@@ -42,7 +42,6 @@ from vision.sight.following.procedure import (
 
 # What the decoder cannot know or names otherwise: not counted as incidents here.
 NOT_OF_LAYOUT = {"SWITCH", "EXPOSED_IN_SHOE", "EXPOSED_EARLY", "UNREAD", "CUT_CARD", "MISREAD"}
-BEST_SHOWN = 6
 
 
 @dataclass(slots=True)

@@ -40,8 +40,7 @@ GRID = (60, 84)
 INDEX = (0.02, 0.02, 0.19, 0.29)
 # Share of an index in sight from which a card is to be read. Lower asks for guesses.
 WHOLE = 0.97
-# Longer side of a large picture, px (12 million pixels at 4:3), and width of a small card, px.
-LARGE_PX, SMALL_PX = 4000, 45.0
+SMALL_PX = 45.0  # width of a small card
 # A card's round corner and what is cut off its outline, where a scan of it is laid, in card
 # widths: scans have worn edges.
 ROUND, TRIMMED = 0.05, 0.01

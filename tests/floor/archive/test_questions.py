@@ -274,6 +274,7 @@ def test_fit_has_the_published_probability() -> None:
     assert found.chi_square == pytest.approx(7.0)
     assert found.p == pytest.approx(0.030197, abs=1e-6)
     assert fit([50, 30, 20], [0.5, 0.3, 0.2]).p == 1.0
+    assert fit([0, 0], [0.5, 0.5]) == (0.0, 1.0)
 
 
 def test_report_prints_text_csv_and_json(

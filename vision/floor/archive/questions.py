@@ -58,13 +58,14 @@ class Fit(NamedTuple):
 
 
 def fit(counts: Sequence[int], probabilities: Sequence[float]) -> Fit:
-    """Return how well counts fit; the probabilities come to 1."""
+    """Return how well counts fit; the probabilities come to 1. Of no counts any fits."""
     total = sum(counts)
+    if not total:
+        return Fit(0.0, 1.0)
     wanted = [total * share for share in probabilities]
     terms = ((n - w) ** 2 / w for n, w in zip(counts, wanted, strict=True))
     chi_square, freedom = sum(terms), len(counts) - 1
-    p = float(gammaincc(freedom / 2, chi_square / 2)) if total else 1.0
-    return Fit(round(chi_square, 3), p)
+    return Fit(round(chi_square, 3), float(gammaincc(freedom / 2, chi_square / 2)))
 
 
 def middle(values: Sequence[float], share: float) -> float | None:

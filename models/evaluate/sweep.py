@@ -77,8 +77,10 @@ def _home(name: str) -> ModuleType:
 
 
 def _put(name: str, value: object) -> None:
+    """Put a number where its module has it, and where others have it from there."""
+    old = vars(_home(name))[name]
     for module in MODULES:
-        if name in vars(module):
+        if vars(module).get(name) is old:  # `GONE` is a place to another module
             setattr(module, name, value)
 
 

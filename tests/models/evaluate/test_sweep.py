@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.evaluate.sweep import numbers
-from vision.sight.following import actions, evidence, hypotheses
+from vision.sight.following import actions, evidence, hypotheses, procedure
 
 
 def test_numbers_are_found_once_each_and_none_is_a_name() -> None:
@@ -28,3 +28,12 @@ def test_number_is_changed_where_it_is_used_and_put_back() -> None:
         assert kept() == 2 * before
         found[name].put(before)
         assert kept() == before
+
+
+def test_number_of_one_module_is_no_place_of_another() -> None:
+    """`GONE` is a bound of the mouth's evidence, and places to the procedure."""
+    found = {number.name: number for number in numbers()}
+    before, places = evidence.GONE, vars(procedure)["GONE"]
+    found["GONE"].put(2 * before)
+    assert (evidence.GONE, vars(procedure)["GONE"]) == (2 * before, places)
+    found["GONE"].put(before)

@@ -272,6 +272,7 @@ class TableReader:
             # What is there by now stays: to go through it again and again stops sight for 60 ms.
             gc.collect()
             gc.freeze()
+            usual = gc.get_threshold()
             gc.set_threshold(GARBAGE)
             try:
                 self._begin()
@@ -281,6 +282,7 @@ class TableReader:
             finally:
                 notify("STOPPING=1")
                 gc.unfreeze()
+                gc.set_threshold(*usual)
                 self._sight.close()
                 self._supervisor.close()
                 self._stop()

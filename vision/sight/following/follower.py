@@ -445,8 +445,8 @@ class Follower:
             account.uncounted |= account.burning and at - self._free_at > HIDES_MS
         cut, out = shares[Lip.CUT], 1 - waits - shares[Lip.CUT]
         accounts, waiting = self.accounts.open, self._lip.cut.waits
-        laid = [(a.left_at[n], n in a.found) for a in accounts for n in range(len(a.cards))
-                if a.cards[n].place is not HAND]  # fmt: skip
+        laid = ((a.left_at[n], n in a.found) for a in accounts for n in range(len(a.cards))
+                if a.cards[n].place is not HAND)  # fmt: skip
         if self._cut.look(at, waiting, passes=cut, next_out=out, laid=laid):
             yield CutCardOut(at)
 

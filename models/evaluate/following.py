@@ -131,7 +131,7 @@ def decode(
     rules = Rules(dealing=Dealing(stream.dealing))
     decoder = Decoder(Procedure(rules), burn=BURN_SEEN, beam=beam)
     lip, slots = LipEvidence(table), SlotEvidence(table.slots)
-    elsewhere, outside = ElsewhereEvidence(), ElsewhereWatch(stream.view)
+    elsewhere, outside = ElsewhereEvidence(stream.view), ElsewhereWatch(stream.view)
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
     index = {at: index for index, at in enumerate(stream.looks)}
     begun = time.perf_counter()

@@ -6,8 +6,9 @@ import numpy as np
 
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
+from vision.sight.following.cards import Lip
 from vision.sight.following.decisions import Account, Accounts
-from vision.sight.following.evidence import AtMouth, Lip
+from vision.sight.following.evidence import AtMouth
 from vision.sight.following.hypotheses import Decoder, Hypothesis, TableObservation
 from vision.sight.following.places import Elsewhere, Values
 from vision.sight.following.procedure import Procedure

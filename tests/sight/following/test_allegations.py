@@ -22,6 +22,7 @@ from vision.sight.following.cards import (
     UNSEEN,
     Cards,
     CoupCard,
+    Lip,
     Place,
 )
 from vision.sight.following.decisions import (
@@ -37,7 +38,6 @@ from vision.sight.following.decisions import (
     Restart,
     rounded,
 )
-from vision.sight.following.evidence import Lip
 from vision.sight.following.hypotheses import LEAST_LAWFUL, Decoder, Hypothesis, State
 from vision.sight.following.procedure import OVER, RETURNED, TWO_OUT, Procedure
 from vision.sight.reading.faces import Face

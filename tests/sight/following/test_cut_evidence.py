@@ -333,6 +333,8 @@ def test_face_that_goes_out_of_sight_counts_anew() -> None:
     for at in range(10_000, 20_000, PICTURE_MS):
         shows = _mouth(hand=5.0 if at % 300 == 0 else -6.0)
         assert not watch.look(shows, at, waits=1.0)
+    sees = [watch.look(_mouth(), at, waits=1.0, covered=True) for at in range(30_000, 32_000, 50)]
+    assert not any(sees)  # a hand over a slot beside the mouth
 
 
 @pytest.mark.parametrize(("cards", "noticed"), [(CARDS_BEFORE - 1, False), (CARDS_BEFORE, True)])

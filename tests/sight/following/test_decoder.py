@@ -23,9 +23,10 @@ from vision.sight.following.cards import (
     SLOTS,
     UNSEEN,
     Cards,
+    Lip,
 )
 from vision.sight.following.decisions import Account, Allegations
-from vision.sight.following.evidence import AtMouth, Lip
+from vision.sight.following.evidence import AtMouth
 from vision.sight.following.hypotheses import (
     BEAM,
     HANDLESS,
@@ -789,14 +790,26 @@ def test_likeliest_hypotheses_are_kept_and_the_best_lawful_one_beside_them() -> 
         assert kept([(1, False), (p, True)]) == pytest.approx([1, least], rel=1e-6, abs=0)
 
 
-def test_half_of_what_is_kept_is_lawful() -> None:
-    """An allegation is not the likelier for having more variants; what is lawful may be all."""
-    others = [(1.0, False), (0.9, False), (0.8, False), (0.7, False)]
-    lawful = [(0.3, True), (0.5, True), (0.4, True)]
-    assert kept([*others, *lawful], 4) == pytest.approx([1, 0.9, 0.5, 0.4])
-    assert kept([*others, *lawful], 5) == pytest.approx([1, 0.9, 0.5, 0.4, 0.3])
-    assert kept([*others, *lawful[:1]], 4) == pytest.approx([1, 0.9, 0.8, 0.3])
-    assert kept([(1.0, True), (0.2, False), *lawful], 4) == pytest.approx([1, 0.5, 0.4, 0.3])
+def test_hypotheses_that_show_the_same_are_kept_or_dropped_together() -> None:
+    """An allegation is not the likelier for having more variants: each has a lawful twin."""
+    decoder = Decoder(OneMove(), burn=0.0, beam=4)
+    lie = [(CARDS[place, FACE, None],) for place in SLOTS[:3]]
+    returned = (CARDS[SHOE, BACK, None],)
+    weights = {
+        (lie[0], ()): 0.1,
+        (lie[1], ()): 0.02,
+        (lie[2], ()): 0.2,
+        (lie[0], (TWO_OUT,)): 1.0,
+        ((*returned, *lie[1]), (RETURNED,)): 0.9,
+        (lie[2], (TWO_OUT,)): 0.3,
+    }
+    state = decoder.procedure.state
+    decoder.hypotheses = {
+        Hypothesis(1, None, state(cards, codes=codes)): p for (cards, codes), p in weights.items()
+    }
+    decoder.step(1000, EVENLY, mouth=NOBODY)
+    believed = {(each.state.cards, each.state.codes) for each in decoder.hypotheses}
+    assert believed == set(weights) - {(lie[2], ()), (lie[2], (TWO_OUT,))}
 
 
 def test_what_fits_nothing_that_was_believed_changes_nothing() -> None:

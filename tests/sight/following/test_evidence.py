@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.cards import Lip
 from vision.sight.following.evidence import (
     AT_LIP,
     EDGE_SYMBOLS,
@@ -22,7 +24,6 @@ from vision.sight.following.evidence import (
     STILL_MS,
     STIRS,
     EdgeWatch,
-    Lip,
     LipEvidence,
     SymbolTable,
 )
@@ -31,9 +32,12 @@ from vision.sight.following.places import (
     ASIDE_UNSEEN,
     BURST_MS,
     COVERED,
+    HAND_RESTS,
     HAND_UNSEEN,
     LEAST_HAND,
+    MOVED_SINCE_MS,
     PLACE_MS,
+    REST_MM,
     SEEN,
     SYMBOLS,
     ElsewhereEvidence,
@@ -41,7 +45,10 @@ from vision.sight.following.places import (
     SlotObservation,
     Values,
 )
+from vision.sight.geometry.plane import Homography, TableView
 
+CORNERS = np.array([[0, 0], [900, 0], [900, 400], [0, 400]], np.float32)
+VIEW = TableView(Homography.fit(CORNERS, CORNERS), {}, CORNERS, None)  # a pixel a mm
 REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]
 
 
@@ -140,17 +147,39 @@ def test_card_that_lies_before_the_shoe_is_at_rest(shift: float, *, lies: bool) 
     assert bool(found[Lip.STAYS] == found[Lip.WHOLLY]) is lies
 
 
-@pytest.mark.parametrize(("shift", "beside", "rests"),
-                         [(0.0, True, True), (0.0, False, False), (0.02, True, False)],
-                         ids=["held in the slot", "no slot there", "drawn"])  # fmt: skip
+def _near(*, card: bool = True, covered: float = 0.0) -> dict[Slot, SlotObservation]:
+    """Return what a slot shows that reaches into the mouth's picture."""
+    box = Detection(np.zeros((4, 2), np.float32), Kind.BACK, 0.9) if card else None
+    return {Slot.PUNTO_1: SlotObservation(0, box, covered, moves=False)}
+
+
+@pytest.mark.parametrize(
+    ("shift", "before", "after", "rests"),
+    [
+        (0.0, {}, _near(), True),
+        (0.0, {}, {}, False),
+        (0.02, {}, _near(), False),
+        (0.0, _near(), _near(), False),
+        (0.0, _near(card=False), _near(), True),
+        (0.0, _near(), _near(covered=0.1), True),
+    ],
+    ids=["held in the slot", "no slot there", "drawn", "lay there before", "bare before", "hand"],
+)
 def test_card_held_in_a_slot_beside_the_mouth_is_none_at_the_mouth(
-    shift: float, *, beside: bool, rests: bool
+    shift: float,
+    before: dict[Slot, SlotObservation],
+    after: dict[Slot, SlotObservation],
+    *,
+    rests: bool,
 ) -> None:
-    """Where a slot reaches into the picture, what stays may be its card; what moves is not."""
+    """Where a slot reaches into the picture, what stays may be its card; what moves is not.
+
+    Nor is it one that lay there while the mouth was at rest, unless a hand is over it.
+    """
     lip = LipEvidence(_table())
-    lip.take(REST, 0, beside=beside)
+    lip.take(REST, 0, before)
     for at in range(50, 501, 50):
-        found = lip.take(_wholly(0.9 + shift * at / 10), at, beside=beside)
+        found = lip.take(_wholly(0.9 + shift * at / 10), at, after)
     assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is rests
 
 
@@ -204,7 +233,7 @@ def test_table_of_other_symbols_is_refused() -> None:
 
 def test_card_seen_outside_the_slots_is_likelier_to_lie_there() -> None:
     """Seen it speaks for a card, unseen against one."""
-    aside = ElsewhereEvidence()
+    aside = ElsewhereEvidence(VIEW)
     first, more = aside.take(1, (), 0).cards
     assert first > 1 > more
     assert aside.take(0, (), 100).cards[0] < 1
@@ -217,10 +246,14 @@ def test_card_seen_outside_the_slots_is_likelier_to_lie_there() -> None:
 def test_card_is_hardly_in_a_hand_while_no_hand_is_seen(
     kind: Kind, score: float, likely: int
 ) -> None:
-    """A hand that is seen says nothing; none, for long, speaks ever more against it."""
-    box = Detection(np.zeros((4, 2), np.float32), kind, score)
-    evidence = ElsewhereEvidence()
-    found = [evidence.take(0, [box], at).hand for at in range(0, 1000, 100)]
+    """A hand that moves says nothing; none, for long, speaks ever more against it."""
+    evidence = ElsewhereEvidence(VIEW)
+    found = [
+        evidence.take(
+            0, [Detection(np.asarray(CORNERS / 100 + at, np.float32), kind, score)], at
+        ).hand
+        for at in range(0, 1000, 100)
+    ]
     assert (np.prod(found) == 1) == bool(likely)
     assert likely or np.prod(found) < np.prod(found[:3]) < 1 / 2
 
@@ -311,10 +344,10 @@ def test_hand_was_there_just_now_or_has_stayed(
 
 
 def _lip(*pictures: tuple[int, list[float]], beside: bool = False) -> Values:
-    """Return what the last of some pictures says."""
+    """Return what the last of some pictures says; at it a card lies in a slot beside the mouth."""
     lip = LipEvidence(_table())
     for at, values in pictures:
-        found = lip.take(values, at, beside=beside)
+        found = lip.take(values, at, _near(card=beside and at == pictures[-1][0]))
     return found
 
 
@@ -404,7 +437,7 @@ def test_cards_outside_the_slots_count_as_the_first_and_one_more(
     cards: int, likely: tuple[int, int]
 ) -> None:
     """Each as much likelier as one is seen, or overlooked; one like those before less."""
-    seen = ElsewhereEvidence().take(cards, (), 300).cards
+    seen = ElsewhereEvidence(VIEW).take(cards, (), 300).cards
     often = PLACE_MS / (PLACE_MS + 300)
     assert seen == pytest.approx(
         [ASIDE_SEEN if is_seen else ASIDE_UNSEEN**often for is_seen in likely]
@@ -415,4 +448,27 @@ def test_cards_outside_the_slots_count_as_the_first_and_one_more(
 def test_hand_is_seen_from_a_score_on(score: float, *, hand: bool) -> None:
     """Below it what is seen is none, and speaks against a card in the hand."""
     box = Detection(np.zeros((4, 2), np.float32), Kind.HAND, score)
-    assert ElsewhereEvidence().take(0, [box], 100).hand == (1.0 if hand else HAND_UNSEEN)
+    assert ElsewhereEvidence(VIEW).take(0, [box], 100).hand == (1.0 if hand else HAND_UNSEEN)
+
+
+@pytest.mark.parametrize(
+    ("seen", "likely"),
+    [
+        ([[0.0], [0.0]], HAND_RESTS),
+        ([[0.0], [REST_MM + 1]], 1.0),
+        ([[0.0], [0.0, 200.0]], 1.0),
+        ([[0.0, 200.0], [200.0]], HAND_RESTS),
+        ([[], [0.0]], 1.0),
+        ([[0.0], [20.0], [20.0]], HAND_RESTS),
+    ],
+    ids=["rests", "moved", "one of two moves", "one is gone", "came", "rests for 100 ms"],
+)
+def test_hand_that_rests_hardly_carries_a_card(seen: list[list[float]], likely: float) -> None:
+    """Each hand was where one had been just before; one that moves may carry a card."""
+    evidence = ElsewhereEvidence(VIEW)
+    for number, hands in enumerate(seen):
+        boxes = [
+            Detection(np.asarray(CORNERS / 100 + [x, 0], np.float32), Kind.HAND, 0.9) for x in hands
+        ]
+        found = evidence.take(0, boxes, number * MOVED_SINCE_MS).hand
+    assert found == (1.0 if likely == 1 else pytest.approx(likely ** (MOVED_SINCE_MS / PLACE_MS)))

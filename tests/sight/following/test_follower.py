@@ -41,10 +41,11 @@ from vision.sight.following.cards import (
     SLOTS,
     Cards,
     CoupCard,
+    Lip,
     Place,
 )
 from vision.sight.following.decisions import PLACED, Account, Allegations
-from vision.sight.following.evidence import SURE_MS, Lip
+from vision.sight.following.evidence import SURE_MS
 from vision.sight.following.follower import (
     BEGUN_MS,
     BURN_REPORTED,
@@ -844,10 +845,14 @@ def test_cut_card_is_out_once_the_next_card_is(shares: dict[Lip, float], *, repo
 
 
 def test_card_is_wholly_out_in_the_states_that_show_it() -> None:
-    """Just out, for a moment, or held before the shoe."""
+    """Just out, for a moment, held before the shoe, or left there."""
     follows = follower()
-    at_lip(follows, 0, {Lip.WHOLLY: 0.1, Lip.CLEAR: 0.2, Lip.LINGERS: 0.25, Lip.STAYS: 0.45})
-    assert follows.out == pytest.approx(0.55)
+    at_lip(
+        follows,
+        0,
+        {Lip.WHOLLY: 0.1, Lip.CLEAR: 0.2, Lip.LINGERS: 0.25, Lip.STAYS: 0.3, Lip.REST: 0.15},
+    )
+    assert follows.out == pytest.approx(0.85)
     assert follows._free_at == 0
     at_lip(follows, 700, {Lip.WHOLLY: 0.2, Lip.CLEAR: 0.2, Lip.CUT: 0.6})
     assert follows._free_at == 700

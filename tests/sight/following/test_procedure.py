@@ -23,10 +23,10 @@ from vision.sight.following.cards import (
     TAKEN,
     UNSEEN,
     Cards,
+    Lip,
     Place,
     Side,
 )
-from vision.sight.following.evidence import Lip
 from vision.sight.following.hypotheses import By, Move
 from vision.sight.following.procedure import (
     COMPLETE,
@@ -374,6 +374,15 @@ def test_card_that_is_held_before_the_shoe_is_not_laid_from_there() -> None:
     assert not puts(held, 0, SLOTS[0], Lip.LINGERS)
 
 
+def test_card_that_stayed_before_the_shoe_is_taken_up_and_may_be_held_there() -> None:
+    """A draw behind one that is held begins at the lip."""
+    two = (CARDS[SLOTS[0], BACK, None], CARDS[HAND, BACK, None])
+    after = {move.lip for move in moves(two, Lip.STAYS) if move.lip is not None}
+    assert after == {Lip.REST, Lip.LINGERS}
+    drawn = {move.lip: move.by for move in moves(two, Lip.LINGERS) if move.lip is not None}
+    assert drawn == {Lip.REST: By.NOTHING, Lip.EMERGING: By.HAND}
+
+
 def test_only_a_card_in_the_hand_is_held_before_the_shoe() -> None:
     """Or a card that was just laid would hide the draw of the next."""
 
@@ -509,7 +518,7 @@ def test_draw_is_by_a_hand_and_what_the_mouth_missed_by_one_that_stayed() -> Non
     unseen = only(m for m in moves(cards) if m.by is not By.NOTHING)
     assert (unseen.by, unseen.lip, unseen.cost) == (By.STAYING_HAND, Lip.REST, 0)
     lingers = [m for m in moves(cards, Lip.LINGERS) if m.by is not By.NOTHING]
-    assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.PARTLY)]
+    assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.EMERGING)]
 
 
 @pytest.mark.parametrize("dealing", list(Dealing))

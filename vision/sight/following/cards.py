@@ -1,4 +1,4 @@
-"""A card of a coup as hypotheses have it: where it is, which side shows, and its points once read.
+"""What hypotheses have of a coup: of each card its place, side and points; what the lip shows.
 
 There is one object for each place, side and card, all made here: they are compared by identity, and
 a state of a coup is found by the objects of its cards. The index of a card in its coup is its place
@@ -8,6 +8,7 @@ in the order of leaving, which is its identity.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import product
 
 from vision.game.events import Slot
@@ -91,3 +92,22 @@ class CoupCard:
 
 CARDS = {key: CoupCard(*key) for key in product(PLACES, TURNED, (None, *range(10)))}
 Cards = tuple[CoupCard, ...]
+
+
+class Lip(IntEnum):
+    """What the lip of the shoe shows: two cards that leave as one look like one.
+
+    Each way has two steps, so that it takes a shortest time: with one, cards that never were leak
+    in through the noise of two pictures.
+    """
+
+    REST = 0
+    EMERGING = 1  # an edge is out
+    PARTLY = 2  # and further
+    WHOLLY = 3  # a card is just out
+    CLEAR = 4  # and has been for a moment
+    RETURNING = 5  # a card goes back
+    INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
+    CUT = 7  # the cut card is out
+    LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
+    STAYS = 9  # of two that are out, one lies there at rest while the other is laid

@@ -12,15 +12,17 @@ import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from statistics import median
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.game.events import Slot
 from vision.sight.detection.mouth import CARDS_BEFORE, LEFT_MS
-from vision.sight.following.places import SYMBOLS, Values
+from vision.sight.following.cards import Lip
+from vision.sight.following.places import SYMBOLS, SlotObservation, Values
 
 # Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
 # bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
@@ -93,25 +95,6 @@ FIRST_WORD = -3.0
 # that leave; of how unlike the cards before it was in any picture; of what waited before; and what
 # is always added.
 WEIGHTS = ("leaving", "unlike", "waiting", "always")
-
-
-class Lip(IntEnum):
-    """What the lip of the shoe shows: two cards that leave as one look like one.
-
-    Each way has two steps, so that it takes a shortest time: with one, cards that never were leak
-    in through the noise of two pictures.
-    """
-
-    REST = 0
-    EMERGING = 1  # an edge is out
-    PARTLY = 2  # and further
-    WHOLLY = 3  # a card is just out
-    CLEAR = 4  # and has been for a moment
-    RETURNING = 5  # a card goes back
-    INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
-    CUT = 7  # the cut card is out
-    LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
-    STAYS = 9  # of two that are out, one lies there at rest while the other is laid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,6 +302,8 @@ class LipEvidence:
         self._at: int | None = None
         self._still_since = 0  # ms: since when a card shows at the lip, and its edge rests
         self._hands: deque[tuple[int, float]] = deque()
+        self._lay: set[Slot] = set()  # slots near the mouth with a card, when it was last at rest
+        self.covered = False  # whether a hand is over one of them
         self.mouth = AtMouth(1.0, 1.0)
         self.begin_shoe()
 
@@ -327,11 +312,15 @@ class LipEvidence:
         self.cut = CutEvidence(self._weights)
 
     def take(
-        self, values: Sequence[float] | NDArray[np.floating], at: int, *, beside: bool = False
+        self,
+        values: Sequence[float] | NDArray[np.floating],
+        at: int,
+        near: Mapping[Slot, SlotObservation] = MappingProxyType({}),
     ) -> Values:
         """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms.
 
-        `beside`: a slot that reaches into the mouth's picture may hold a card.
+        `near` is what the slots show that reach into the mouth's picture. A card that lay there
+        while the mouth was at rest does not show in it.
         """
         logits = np.asarray(values, np.float64)
         factor, offset = HAND_LINE
@@ -345,11 +334,15 @@ class LipEvidence:
         shares = _softmax(logits[:3])
         phases = np.log(shares * (1 - MOUTH_FLAT) + MOUTH_FLAT / len(shares))
         edge, seen = self._edge.look(logits, at), float(shares[1])
-        if logits[:3].argmax() == 0 or not self._edge.rests(edge):
+        at_rest = logits[:3].argmax() == 0
+        if at_rest or not self._edge.rests(edge):
             self._still_since = at
+        lie = {slot for slot, look in near.items() if look.box}
+        self._lay = lie if at_rest else self._lay
+        self.covered = any(look.covered for look in near.values())
         rest, partly, wholly = phases.tolist()
         still = at - self._still_since > STILL_MS
-        rest = max(rest, wholly) if still and beside else rest
+        rest = max(rest, wholly) if still and (self.covered or lie - self._lay) else rest
         before, more = self.cut.take(logits, at, rests=still)
         self.mouth = AtMouth(come, stays, before)
         found = np.array([
@@ -379,16 +372,19 @@ class ExposureWatch:
         self._waiting: list[float] = []  # the same of each picture of the card that waits
         self._at, self._shown_ms = 0, 0.0
 
-    def look(self, values: NDArray[np.floating], at: int, *, waits: float) -> bool:
+    def look(
+        self, values: NDArray[np.floating], at: int, *, waits: float, covered: bool = False
+    ) -> bool:
         """Whether a face has just shown for long; `waits` (0 to 1): how likely no card is out.
 
-        `values` (11) are those of the mouth's network at a time, ms.
+        `values` (11) are those of the mouth's network at a time, ms; `covered`: a hand is over a
+        slot that reaches into its picture.
         """
         elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
         shows = 0.0
         # No hand, nor an arm or a finger at the edge, which look like a card before the shoe.
         out = _softmax(np.asarray(values[:3], np.float64))[2]
-        if waits > EXPOSED and values[8] <= 0 and out < 1 - EXPOSED:
+        if waits > EXPOSED and not (covered or values[8] > 0) and out < 1 - EXPOSED:
             odds = float(values[5] - values[4])
             self._waiting.append(odds)
             _, face, cut, none = _softmax(np.asarray(values[4:8], np.float64)).tolist()

@@ -32,6 +32,7 @@ from vision.sight.following.cards import (
     SHOE,
     SLOTS,
     Cards,
+    Lip,
     Place,
 )
 from vision.sight.following.decisions import (
@@ -46,7 +47,6 @@ from vision.sight.following.evidence import (
     AtMouth,
     CutReport,
     ExposureWatch,
-    Lip,
     LipEvidence,
     SymbolTable,
 )
@@ -138,7 +138,7 @@ class Follower:
         self._lip, self._slots = LipEvidence(table), SlotEvidence(table.slots)
         self._outside = ElsewhereWatch(view)
         self._flash = FlashWatch(faces.classify, view)
-        self._elsewhere = ElsewhereEvidence()
+        self._elsewhere = ElsewhereEvidence(view)
         self._shown: tuple[SlotObservation, ...] = ()
         self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
@@ -228,9 +228,8 @@ class Follower:
         still_at = 0 if self._missed else still_at
         self._at, self._missed = at, False
         shown = None if sight is None else self._look(at, sight)
-        near = [self._shown[slot] for slot in self._beside] if self._shown else []
-        beside = any(look.box or look.covered for look in near)
-        lip = self._lip.take(mouth, at, beside=beside)
+        near = {slot: self._shown[slot] for slot in self._beside} if self._shown else {}
+        lip = self._lip.take(mouth, at, near)
         at_mouth = AtMouth(1.0, 1.0) if gap else self._lip.mouth
         if not self.decoder.step(at, lip, shown, mouth=at_mouth, still_at=still_at):
             return []
@@ -437,9 +436,9 @@ class Follower:
         for hypothesis, p in self.decoder.hypotheses.items():
             shares[hypothesis.state.lip] += p
         waits = shares[Lip.REST] + shares[Lip.EMERGING] + shares[Lip.PARTLY]
-        if self._exposure.look(mouth, at, waits=waits):
+        if self._exposure.look(mouth, at, waits=waits, covered=self._lip.covered):
             yield Noticed(at, "EXPOSED_IN_SHOE")
-        self.out = shares[Lip.WHOLLY] + shares[Lip.CLEAR] + shares[Lip.LINGERS]
+        self.out = sum(shares[lip] for lip in (Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS, Lip.STAYS))
         self._free_at = at if self.out < 1 / 2 else self._free_at
         for account in self.accounts.open:
             account.uncounted |= account.burning and at - self._free_at > HIDES_MS

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from vision.sight.following.cards import (
     TAKEN,
     Cards,
     CoupCard,
+    Lip,
 )
-from vision.sight.following.evidence import AtMouth, Lip
+from vision.sight.following.evidence import AtMouth
 from vision.sight.following.places import Elsewhere, Values
 
 Codes = tuple[str, ...]
@@ -41,14 +42,16 @@ class State:
     """A coup as it stands: its cards, the lip, and the departures from procedure that it needs.
 
     There is one object for each value (`StateSpace.state`): hypotheses are compared by identity.
-    `moves`, `sights` and `layout` are kept once they were asked for; `successors` are where
-    the first of the moves lead.
+    `plain` is the one that shows the same, but in which nobody departed from procedure. `moves`,
+    `sights` and `layout` are kept once they were asked for; `successors` are where the first of
+    the moves lead.
     """
 
     cards: Cards
     lip: Lip
     codes: Codes
     burning: bool
+    plain: State = field(init=False, repr=False)
     moves: Moves | None = field(default=None, repr=False)
     successors: list[Successor] = field(default_factory=list, repr=False)
     _sights: Sights | None = field(default=None, repr=False)
@@ -188,6 +191,9 @@ class StateSpace(ABC):
         found = self.states.get(key)
         if found is None:
             found = self.states[key] = State(*key)
+            shown = tuple(card for card in cards if card.place is not SHOE)
+            is_plain = not codes and len(shown) == len(cards)
+            found.plain = found if is_plain else self.state(shown, lip, burning=burning)
         return found
 
     @property
@@ -204,7 +210,7 @@ class StateSpace(ABC):
         for state in needed:
             if _is_read(state):
                 state.moves, state.successors = None, []
-                stay.append(state)
+                stay += state, state.plain
         self.states = {(s.cards, s.lip, s.codes, s.burning): s for s in stay}
         self._room = len(self.states) + MOST_STATES
 
@@ -258,16 +264,17 @@ Reads = Mapping[int, int]
 def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
     """Return the parts with the most weight, above `least`, `most` of them; and a lawful one.
 
-    Half of them are lawful ones if there are so many: or else, of two explanations that are about
-    as likely, one would go on in more variants than the other, and win by that.
+    Those that show the same stay or go together, by their sum: or else, of two explanations, the
+    likelier one would go on in more variants than the other, and win by that.
     """
     likeliest = [part for part in parts.items() if part[1] > least]
     if len(likeliest) > most:
-        lawful, others = list[tuple[Any, float]](), list[tuple[Any, float]]()
-        for part in sorted(likeliest, key=itemgetter(1), reverse=True):
-            has_room = len(lawful) < most / 2 and is_lawful(part[0])
-            (lawful if has_room else others).append(part)
-        likeliest = [*lawful, *others[: most - len(lawful)]]
+        shown = [(coup, before and before.plain, now.plain) for (coup, before, now), _ in likeliest]
+        alike = dict.fromkeys(shown, 0.0)
+        for shows, (_, weight) in zip(shown, likeliest, strict=True):
+            alike[shows] += weight
+        ranked = zip([alike[shows] for shows in shown], likeliest, strict=True)
+        likeliest = [part for _, part in sorted(ranked, key=itemgetter(0), reverse=True)[:most]]
     if not any(is_lawful(key) for key, _ in likeliest):
         left = (part for part in parts.items() if is_lawful(part[0]))
         likeliest += sorted(left, key=lambda part: -part[1])[:1]

@@ -32,10 +32,10 @@ from vision.sight.following.cards import (
     TURNED,
     UNSEEN,
     Cards,
+    Lip,
     Place,
     Side,
 )
-from vision.sight.following.evidence import Lip
 from vision.sight.following.hypotheses import By, Codes, Move, Moves, State, StateSpace, swept
 
 # Departures from procedure, as hypotheses name them; which fault each is, the layout's rules say.
@@ -61,8 +61,9 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.WHOLLY: (("step", Lip.CLEAR),),
     Lip.CLEAR: (("leave", Lip.REST), ("linger", Lip.LINGERS), ("stay", Lip.STAYS)),
     # The next card may have come half out meanwhile.
-    Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
-    Lip.STAYS: (("go on", Lip.REST),),
+    Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.EMERGING)),
+    # It is taken up, and may be held before the shoe.
+    Lip.STAYS: (("go on", Lip.LINGERS), ("go on", Lip.REST)),
     # Pushed back slowly, or not wholly: what is left of it in sight is the next one's edge.
     Lip.RETURNING: (("slide", Lip.INSIDE), ("go on", Lip.EMERGING)),
     Lip.INSIDE: (("go on", Lip.REST),),
@@ -184,7 +185,7 @@ class Procedure(StateSpace):
         for name, to in _STEPS[lip]:
             if len(hand) >= _HELD.get(to, 0):
                 move = _move(name, cards, to, codes)
-                if (lip, to) == (Lip.LINGERS, Lip.PARTLY):
+                if (lip, to) == (Lip.LINGERS, Lip.EMERGING):
                     move.by = By.HAND  # draws what comes behind a card that lingers
                 yield move
         if lip is Lip.REST:

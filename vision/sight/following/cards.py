@@ -45,6 +45,11 @@ class Place:
     over: int | None = None
     gone: bool = False
 
+    @property
+    def away(self) -> bool:
+        """Whether the card was lifted from its slot, and is held over none."""
+        return self.held and self.over is None
+
 
 HAND = Place("in the hand")  # it left the shoe, and a hand has it
 SHOE = Place("back in the shoe")
@@ -92,6 +97,11 @@ class CoupCard:
 
 CARDS = {key: CoupCard(*key) for key in product(PLACES, TURNED, (None, *range(10)))}
 Cards = tuple[CoupCard, ...]
+
+
+def swept(cards: Cards) -> Cards:
+    """Return the cards of a coup as they are once all of them were taken away."""
+    return tuple(CARDS[TAKEN[card.place], card.side, card.points] for card in cards)
 
 
 class Lip(IntEnum):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from operator import itemgetter
@@ -25,10 +25,10 @@ from vision.sight.following.cards import (
     HAND,
     SEEN,
     SHOE,
-    TAKEN,
     Cards,
     CoupCard,
     Lip,
+    swept,
 )
 from vision.sight.following.evidence import AtMouth
 from vision.sight.following.places import Elsewhere, Values
@@ -73,7 +73,7 @@ class State:
                 if card.place.lies is not None:
                     shown[card.place.lies] = card.side.is_face
             aside = sum([card.place is ASIDE for card in self.cards])
-            perhaps = sum([self.burning or _is_away(card) for card in self.cards])
+            perhaps = sum([self.burning or card.place.away for card in self.cards])
             slots = tuple([(face, slot) for slot, face in shown.items()])
             in_hand = any(card.place is HAND for card in self.cards)
             self._sights = Sights(slots, aside, perhaps, in_hand)
@@ -98,11 +98,6 @@ class Sights(NamedTuple):
     aside: int
     perhaps: int
     in_hand: bool
-
-
-def _is_away(card: CoupCard) -> bool:
-    """Whether a card was lifted from its slot, and is held over none."""
-    return card.place.held and card.place.over is None
 
 
 class By(IntEnum):
@@ -157,11 +152,6 @@ class Hypothesis(NamedTuple):
     coup: int
     before: State | None
     state: State
-
-
-def swept(cards: Cards) -> Cards:
-    """Return the cards of a coup as they are once all of them were taken away."""
-    return tuple(CARDS[TAKEN[card.place], card.side, card.points] for card in cards)
 
 
 # --- the states of a coup -------------------------------------------------------------------------
@@ -256,8 +246,9 @@ MOST_CARRIED = 2 * BEAM
 MOST_STEPS = 80
 
 Weights = dict[Hypothesis, float]
-# The same while it is added up, by plain tuples, which are quicker made and equal to hypotheses.
-Parts = dict[tuple[int, State | None, State], float]
+# The same while it is added up, which is quicker so: by the coup and the one before, then by state.
+Coups = tuple[int, State | None]
+Parts = dict[Coups, dict[State, float]]
 Reads = Mapping[int, int]
 
 
@@ -267,18 +258,33 @@ def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
     Those that show the same stay or go together, by their sum: or else, of two explanations, the
     likelier one would go on in more variants than the other, and win by that.
     """
-    likeliest = [part for part in parts.items() if part[1] > least]
-    if len(likeliest) > most:
-        shown = [(coup, before and before.plain, now.plain) for (coup, before, now), _ in likeliest]
-        alike = dict.fromkeys(shown, 0.0)
-        for shows, (_, weight) in zip(shown, likeliest, strict=True):
-            alike[shows] += weight
-        ranked = zip([alike[shows] for shows in shown], likeliest, strict=True)
-        likeliest = [part for _, part in sorted(ranked, key=itemgetter(0), reverse=True)[:most]]
-    if not any(is_lawful(key) for key, _ in likeliest):
-        left = (part for part in parts.items() if is_lawful(part[0]))
-        likeliest += sorted(left, key=lambda part: -part[1])[:1]
-    return dict(likeliest)
+    if not least and sum(map(len, parts.values())) <= most and next(_lawful(parts), None):
+        return parts
+    alike: dict[object, dict[State, float]] = {}
+    ranked: list[tuple[dict[State, float], Coups, State, float]] = []
+    for coups, states in parts.items():
+        number, before = coups
+        sums = alike.setdefault((number, before and before.plain), {})
+        for state, weight in states.items():
+            if weight > least:
+                sums[state.plain] = sums.get(state.plain, 0.0) + weight
+                ranked.append((sums, coups, state, weight))
+    if len(ranked) > most:
+        ranked.sort(key=lambda part: part[0][part[2].plain], reverse=True)
+    kept: Parts = {}
+    for _, coups, state, weight in ranked[:most]:
+        kept.setdefault(coups, {})[state] = weight
+    if next(_lawful(kept), None) is None:
+        for weight, coups, state in sorted(_lawful(parts), key=itemgetter(0))[-1:]:
+            kept.setdefault(coups, {})[state] = weight
+    return kept
+
+
+def _lawful(parts: Parts) -> Iterator[tuple[float, Coups, State]]:
+    for coups, states in parts.items():
+        for state, weight in states.items():
+            if is_lawful((*coups, state)):
+                yield weight, coups, state
 
 
 def _shares(mouth: AtMouth) -> tuple[float, ...]:
@@ -337,7 +343,9 @@ class Decoder:
         moving = min(elapsed, max(0, at - still_at), longest)
         still = min(elapsed - moving, longest)
         self._at, self._waiting = at, None
-        parts: Parts = dict(self.hypotheses.items())
+        parts: Parts = {}
+        for (coup, before, state), p in self.hypotheses.items():
+            parts.setdefault((coup, before), {})[state] = p
         if still:
             nobody = _shares(AtMouth(HANDLESS, HANDLESS))
             parts = _heaviest(self._move(parts, still / 1000, nobody), MOST_CARRIED)
@@ -356,22 +364,23 @@ class Decoder:
     def _move(self, parts: Parts, elapsed: float, shares: tuple[float, ...]) -> Parts:
         """Return the hypotheses after so many seconds in which anything may have happened."""
         moved: Parts = {}
-        get, procedure = moved.get, self.procedure
-        least = IGNORED * max(parts.values())
-        for hypothesis, weight in parts.items():
-            coup, before, state = hypothesis
-            moves, rate, cost = state.moves or procedure.moves(state)
-            moved[hypothesis] = get(hypothesis, 0.0) + weight * math.exp(-elapsed * cost)
-            each = weight * (1 - math.exp(-elapsed * rate)) / rate if rate else 0.0
-            after = state.successors
-            while len(after) < len(moves) and each * moves[len(after)].rate >= least:
-                after.append(procedure.successor(state, moves[len(after)]))
-            for often, by, following, ended in after:
-                share = each * often
-                if share < least:
-                    break  # the others are less likely still
-                key = (coup, before, following) if ended is None else (coup + 1, ended, following)
-                moved[key] = get(key, 0.0) + share * shares[by]
+        least = IGNORED * max(max(states.values()) for states in parts.values())
+        for (coup, before), states in parts.items():
+            goes_on = moved.setdefault((coup, before), {})
+            get = goes_on.get
+            for state, weight in states.items():
+                moves, rate, cost = state.moves or self.procedure.moves(state)
+                goes_on[state] = get(state, 0.0) + weight * math.exp(-elapsed * cost)
+                each = weight * (1 - math.exp(-elapsed * rate)) / rate if rate else 0.0
+                after = state.successors
+                while len(after) < len(moves) and each * moves[len(after)].rate >= least:
+                    after.append(self.procedure.successor(state, moves[len(after)]))
+                for often, by, following, ended in after:
+                    share = each * often
+                    if share < least:
+                        break  # the others are less likely still
+                    into = goes_on if ended is None else moved.setdefault((coup + 1, ended), {})
+                    into[following] = into.get(following, 0.0) + share * shares[by]
         return moved
 
     def _weigh(self, parts: Parts, lip: Values, shown: TableObservation | None) -> Parts:
@@ -380,13 +389,14 @@ class Decoder:
             self._reading, self._read = shown.reading, {}
         seen: dict[State, tuple[float, State]] = {}
         weighed: Parts = {}
-        for (coup, before, state), weight in parts.items():
-            known = seen.get(state)
-            if known is None:
-                known = seen[state] = self._seen(state, lips, shown)
-            p, read = known
-            key = coup, before, read
-            weighed[key] = weighed.get(key, 0.0) + weight * p
+        for coups, states in parts.items():
+            into = weighed.setdefault(coups, {})
+            for state, weight in states.items():
+                known = seen.get(state)
+                if known is None:
+                    known = seen[state] = self._seen(state, lips, shown)
+                p, read = known
+                into[read] = into.get(read, 0.0) + weight * p
         return weighed
 
     def _seen(
@@ -419,15 +429,17 @@ class Decoder:
 
     def _keep(self, weighed: Parts) -> None:
         """Keep the likeliest hypotheses and the best lawful one, their sum 1."""
-        best = max(weighed.values())
+        best = max(max(states.values()) for states in weighed.values())
         if not best > 0:
             return  # nothing fits at all: what was believed before is believed still
-        likeliest = {
-            key: max(p, best * LEAST_LAWFUL)
-            for key, p in _heaviest(weighed, self._beam, best * PRUNE).items()
+        likeliest = _heaviest(weighed, self._beam, best * PRUNE)
+        self.hypotheses = {
+            Hypothesis(*coups, state): max(p, best * LEAST_LAWFUL)
+            for coups, states in likeliest.items()
+            for state, p in states.items()
         }
-        total = sum(likeliest.values())
-        self.hypotheses = {Hypothesis(*key): p / total for key, p in likeliest.items()}
+        total = sum(self.hypotheses.values())
+        self.hypotheses = {hypothesis: p / total for hypothesis, p in self.hypotheses.items()}
 
     def forget_before(self, first: int) -> None:
         """Forget what was before a coup, which is decided, and what hypotheses are not so far."""

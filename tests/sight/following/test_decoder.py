@@ -742,6 +742,11 @@ def test_of_a_long_gap_no_more_is_gone_through_than_the_most(*, still: bool) -> 
         decoder.step(1000 + gap, EVENLY, mouth=NOBODY, still_at=(1000 + gap) * still)
         found.append(shares(decoder))
     assert found[0] < found[1] == found[2]
+    first, step = (
+        (LONGEST_S, 1.0),
+        [(most / 1000, 1.0)] if still else [(LONGEST_S, 1.0)] * MOST_STEPS,
+    )
+    assert found[2] == pytest.approx(after(first, *step))
 
 
 def test_pictures_that_follow_quickly_count_together() -> None:

@@ -340,8 +340,8 @@ class Decoder:
             self._waiting = lip, cut
             return False
         longest = round(1000 * LONGEST_S) * MOST_STEPS
-        moving = min(elapsed, max(0, at - still_at), longest)
-        still = min(elapsed - moving, longest)
+        moving = min(elapsed, max(0, at - still_at))
+        still, moving = min(elapsed - moving, longest), min(moving, longest)
         self._at, self._waiting = at, None
         parts: Parts = {}
         for (coup, before, state), p in self.hypotheses.items():

@@ -472,3 +472,5 @@ def test_hand_that_rests_hardly_carries_a_card(seen: list[list[float]], likely: 
         ]
         found = evidence.take(0, boxes, number * MOVED_SINCE_MS).hand
     assert found == (1.0 if likely == 1 else pytest.approx(likely ** (MOVED_SINCE_MS / PLACE_MS)))
+    at = (len(seen) - 1) * MOVED_SINCE_MS + round(BURST_MS)
+    assert likely == 1 or evidence.take(0, boxes, at + 1).hand == 1  # it may wait with a card

@@ -102,7 +102,8 @@ ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # their way, of 17 films, 5 had none, of 20,463 others 11 in 100. More than that, since a detector
 # that does not know a hand misses it for long. And how much likelier all hands rest: within 100 ms
 # of 1,643 looks at cards on their way, of eight films, each hand was in 5 of 100 within so many mm
-# of where one had been, of 17,885 others in 41. More than that, since dealers wait with a card.
+# of where one had been, of 17,885 others in 41. More than that, and for no longer than a burst,
+# since dealers wait with a card.
 HAND_UNSEEN, HAND_RESTS, REST_MM = 0.1, 0.2, 5.0
 
 
@@ -431,6 +432,7 @@ class ElsewhereEvidence:
         self._view = view
         self._runs = _Runs((False, False, 1.0))
         self._past: deque[tuple[int, list[NDArray[np.float32]]]] = deque()  # when, hands
+        self._moved_at = 0  # ms: when not all hands rested
 
     def take(self, cards: int, boxes: Sequence[Detection], at: int) -> Elsewhere:
         """Return what a look at a time, ms, says, in which so many cards are seen there.
@@ -458,10 +460,11 @@ class ElsewhereEvidence:
             self._past.popleft()
         before = self._past[0][1] if self._past else []
         self._past.append((at, hands))
+        if not all(any(np.hypot(*(hand - old)) <= REST_MM for old in before) for hand in hands):
+            self._moved_at = at
         if not hands:
             return HAND_UNSEEN
-        rest = all(any(np.hypot(*(hand - old)) <= REST_MM for old in before) for hand in hands)
-        return HAND_RESTS if rest else 1.0
+        return HAND_RESTS if 0 < at - self._moved_at <= BURST_MS else 1.0
 
 
 class SlotEvidence:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.cards import Lip
 from vision.sight.following.evidence import (
@@ -147,39 +146,31 @@ def test_card_that_lies_before_the_shoe_is_at_rest(shift: float, *, lies: bool) 
     assert bool(found[Lip.STAYS] == found[Lip.WHOLLY]) is lies
 
 
-def _near(*, card: bool = True, covered: float = 0.0) -> dict[Slot, SlotObservation]:
+def _near(*, card: bool = True, covered: float = 0.0) -> list[SlotObservation]:
     """Return what a slot shows that reaches into the mouth's picture."""
     box = Detection(np.zeros((4, 2), np.float32), Kind.BACK, 0.9) if card else None
-    return {Slot.PUNTO_1: SlotObservation(0, box, covered, moves=False)}
+    return [SlotObservation(0, box, covered, moves=False)]
 
 
 @pytest.mark.parametrize(
-    ("shift", "before", "after", "rests"),
+    ("shift", "near", "rests"),
     [
-        (0.0, {}, _near(), True),
-        (0.0, {}, {}, False),
-        (0.02, {}, _near(), False),
-        (0.0, _near(), _near(), False),
-        (0.0, _near(card=False), _near(), True),
-        (0.0, _near(), _near(covered=0.1), True),
+        (0.0, _near(), True),
+        (0.0, _near(card=False, covered=0.1), True),
+        (0.0, _near(card=False), False),
+        (0.0, [], False),
+        (0.02, _near(), False),
     ],
-    ids=["held in the slot", "no slot there", "drawn", "lay there before", "bare before", "hand"],
+    ids=["held in the slot", "under a hand", "bare slot", "no slot there", "drawn"],
 )
 def test_card_held_in_a_slot_beside_the_mouth_is_none_at_the_mouth(
-    shift: float,
-    before: dict[Slot, SlotObservation],
-    after: dict[Slot, SlotObservation],
-    *,
-    rests: bool,
+    shift: float, near: list[SlotObservation], *, rests: bool
 ) -> None:
-    """Where a slot reaches into the picture, what stays may be its card; what moves is not.
-
-    Nor is it one that lay there while the mouth was at rest, unless a hand is over it.
-    """
+    """Where a slot reaches into the picture, what stays may be its card; what moves is not."""
     lip = LipEvidence(_table())
-    lip.take(REST, 0, before)
+    lip.take(REST, 0, near)
     for at in range(50, 501, 50):
-        found = lip.take(_wholly(0.9 + shift * at / 10), at, after)
+        found = lip.take(_wholly(0.9 + shift * at / 10), at, near)
     assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is rests
 
 
@@ -344,10 +335,10 @@ def test_hand_was_there_just_now_or_has_stayed(
 
 
 def _lip(*pictures: tuple[int, list[float]], beside: bool = False) -> Values:
-    """Return what the last of some pictures says; at it a card lies in a slot beside the mouth."""
+    """Return what the last of some pictures says."""
     lip = LipEvidence(_table())
     for at, values in pictures:
-        found = lip.take(values, at, _near(card=beside and at == pictures[-1][0]))
+        found = lip.take(values, at, _near(card=beside))
     return found
 
 

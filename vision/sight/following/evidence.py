@@ -13,13 +13,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.events import Slot
 from vision.sight.detection.mouth import CARDS_BEFORE, LEFT_MS
 from vision.sight.following.cards import Lip
 from vision.sight.following.places import SYMBOLS, SlotObservation, Values
@@ -302,8 +300,7 @@ class LipEvidence:
         self._at: int | None = None
         self._still_since = 0  # ms: since when a card shows at the lip, and its edge rests
         self._hands: deque[tuple[int, float]] = deque()
-        self._lay: set[Slot] = set()  # slots near the mouth with a card, when it was last at rest
-        self.covered = False  # whether a hand is over one of them
+        self.covered = False  # whether a hand is over a slot that reaches into the picture
         self.mouth = AtMouth(1.0, 1.0)
         self.begin_shoe()
 
@@ -315,12 +312,11 @@ class LipEvidence:
         self,
         values: Sequence[float] | NDArray[np.floating],
         at: int,
-        near: Mapping[Slot, SlotObservation] = MappingProxyType({}),
+        near: Sequence[SlotObservation] = (),
     ) -> Values:
         """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms.
 
-        `near` is what the slots show that reach into the mouth's picture. A card that lay there
-        while the mouth was at rest does not show in it.
+        `near` is what the slots show that reach into the mouth's picture.
         """
         logits = np.asarray(values, np.float64)
         factor, offset = HAND_LINE
@@ -334,15 +330,13 @@ class LipEvidence:
         shares = _softmax(logits[:3])
         phases = np.log(shares * (1 - MOUTH_FLAT) + MOUTH_FLAT / len(shares))
         edge, seen = self._edge.look(logits, at), float(shares[1])
-        at_rest = logits[:3].argmax() == 0
-        if at_rest or not self._edge.rests(edge):
+        if logits[:3].argmax() == 0 or not self._edge.rests(edge):
             self._still_since = at
-        lie = {slot for slot, look in near.items() if look.box}
-        self._lay = lie if at_rest else self._lay
-        self.covered = any(look.covered for look in near.values())
+        self.covered = any(look.covered for look in near)
         rest, partly, wholly = phases.tolist()
         still = at - self._still_since > STILL_MS
-        rest = max(rest, wholly) if still and (self.covered or lie - self._lay) else rest
+        beside = self.covered or any(look.box for look in near)
+        rest = max(rest, wholly) if still and beside else rest
         before, more = self.cut.take(logits, at, rests=still)
         self.mouth = AtMouth(come, stays, before)
         found = np.array([

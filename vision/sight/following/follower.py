@@ -228,7 +228,7 @@ class Follower:
         still_at = 0 if self._missed else still_at
         self._at, self._missed = at, False
         shown = None if sight is None else self._look(at, sight)
-        near = {slot: self._shown[slot] for slot in self._beside} if self._shown else {}
+        near = [self._shown[slot] for slot in self._beside] if self._shown else []
         lip = self._lip.take(mouth, at, near)
         at_mouth = AtMouth(1.0, 1.0) if gap else self._lip.mouth
         if not self.decoder.step(at, lip, shown, mouth=at_mouth, still_at=still_at):

@@ -309,6 +309,7 @@ GAPS = st.sampled_from([50, 800, 6_000])
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(STANDS, [(([(Life.REMOVED, None, Card.parse("Ac"))], False), 50)])  # as a burn card goes
+@example(DRAWS, [(([], False), 50), (([(Life.REMOVED, None, Card.parse("Ac"))], False), 50)])
 @given(st.sampled_from([STANDS, DRAWS, NATURAL]), st.lists(st.tuples(SEEN, GAPS)))
 def test_no_sequence_makes_a_result_of_a_coup_in_doubt(
     hands: str, events: list[tuple[Any, int]]

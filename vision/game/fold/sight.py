@@ -308,7 +308,7 @@ def _burned(transition: Transition, event: CoupSeen) -> int:
     aside_open = len(cards) > 1 and laid
     is_aside = aside_open or cards[0].life is Life.REMOVED
     began = coup is not None and (
-        coup.result is not None or any(card.slot is not None for card in coup.cards)
+        coup.result is not None or coup.doubt or any(card.slot is not None for card in coup.cards)
     )
     return len(cards) if cards[0].card is not None and is_aside and not began else 0
 

@@ -74,6 +74,10 @@ HARDLY = 0.01
 # How many of the last pictures say what waits in a mouth at rest, and what leaves it: a card leaves
 # in fewer, and what lies there for an hour is not kept whole.
 WAITING_PICTURES, LEAVING_PICTURES = 12, 75
+# The mouth is hidden if the network saw no card at it with such a share (0 to 1), at the median of
+# its last pictures at rest: what comes from there then may be the arm. Before 5 passages of arms
+# that were taken for the cut card it was 0.43 and more, before 7 cut cards at most 0.22.
+HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 # What waits is the cut card if it is so much more like one than the cards before, ln of odds: in
 # 34 films cut cards that wait in sight came to 7.6 to 22, other cards that rest to 1.4, with a hand
 # over them to 5.2. It is so for so long, ms, before its going means that it is out; it is gone if,
@@ -133,12 +137,14 @@ PARTS = {
 class AtMouth(NamedTuple):
     """How likely (0 to 1) a hand is at the mouth or was just now, and that it has stayed there.
 
-    `cut`: how much likelier (ln) what has shown of a card so far is of the cut card.
+    `holds`: that one is there, or beside it, which may hold what lies there. `cut`: how much
+    likelier (ln) what has shown of a card so far is of the cut card.
     """
 
     hand: float
     stays: float
     cut: float = 0.0
+    holds: float = 0.0
 
 
 class EdgeWatch:
@@ -217,6 +223,7 @@ class CutEvidence:
         self._pictures: deque[tuple[float, float]] = deque(maxlen=LEAVING_PICTURES)
         self._unlike = -MOST_ODDS  # how unlike the cards before it was in any, since a rest
         self._resting: deque[float] = deque(maxlen=WAITING_PICTURES)
+        self._bare: deque[float] = deque(maxlen=HIDDEN_PICTURES)  # how likely (0 to 1) no card was
         self._waited = 0.0  # what `waits` was as this card began to leave
         self._odds = 0.0  # ln, of what has been seen of it
         self._rests_since: int | None = None
@@ -230,7 +237,7 @@ class CutEvidence:
         before, unlike = self._odds if self._pictures else 0.0, self.unlike(logits, at)
         if unlike is None:
             return 0.0, 0.0
-        self._odds = RESTS if rests else float(self._weights @ unlike)
+        self._odds = RESTS if rests or self.is_hidden else float(self._weights @ unlike)
         return before, self._odds - before
 
     def unlike(self, logits: Values, at: int) -> Values | None:
@@ -242,7 +249,9 @@ class CutEvidence:
         word = min(max(float(logits[6]) - others, -MOST_ODDS), MOST_ODDS)
         at_rest, _, wholly = _softmax(logits[:3]).tolist()
         if at_rest > 0.5:
-            hand, may_be_face = bool(logits[8] >= 0), _softmax(logits[4:8])[1] > SHOWN
+            _, face, _, none = _softmax(logits[4:8]).tolist()
+            self._bare.append(none)
+            hand, may_be_face = bool(logits[8] >= 0) or self.is_hidden, face > SHOWN
             self._rest(word, at, hand=hand)
             # What was there before a card left is not what waits behind it.
             is_seen = not (hand or may_be_face or self._pictures)
@@ -262,6 +271,11 @@ class CutEvidence:
     def is_known(self) -> bool:
         """Whether the cards before are known."""
         return self._leaving.is_known
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether something hid the mouth when it was last at rest."""
+        return bool(self._bare) and median(self._bare) > HIDDEN
 
     def _rest(self, word: float, at: int, *, hand: bool) -> None:
         """Take a picture in which nothing is out: what has left, and what waits there."""
@@ -313,10 +327,12 @@ class LipEvidence:
         values: Sequence[float] | NDArray[np.floating],
         at: int,
         near: Sequence[SlotObservation] = (),
+        *,
+        hand: bool = False,
     ) -> Values:
         """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms.
 
-        `near` is what the slots show that reach into the mouth's picture.
+        `near` is what the slots show that reach into the mouth's picture; `hand`: one is beside it.
         """
         logits = np.asarray(values, np.float64)
         factor, offset = HAND_LINE
@@ -338,7 +354,7 @@ class LipEvidence:
         beside = self.covered or any(look.box for look in near)
         rest = max(rest, wholly) if still and beside else rest
         before, more = self.cut.take(logits, at, rests=still)
-        self.mouth = AtMouth(come, stays, before)
+        self.mouth = AtMouth(come, stays, before, max(come, float(hand)))
         found = np.array([
             rest,
             partly + seen * self._out[0, edge],

@@ -60,6 +60,7 @@ from vision.sight.following.places import (
     SlotEvidence,
     SlotObservation,
     Values,
+    has_hand_at,
 )
 from vision.sight.following.procedure import FIRST_CARDS, Procedure
 from vision.sight.geometry.plane import Image, Points, TableView
@@ -136,15 +137,15 @@ class Follower:
         self._odds = allege_odds
         self.faces = faces
         self._lip, self._slots = LipEvidence(table), SlotEvidence(table.slots)
-        self._outside = ElsewhereWatch(view)
+        self._outside, self._elsewhere = ElsewhereWatch(view), ElsewhereEvidence(view)
         self._flash = FlashWatch(faces.classify, view)
-        self._elsewhere = ElsewhereEvidence(view)
         self._shown: tuple[SlotObservation, ...] = ()
         self._beside = slots_beside(view)
         self.out = 0.0  # how likely (0 to 1) the mouth shows a card wholly out
         self._free_at = 0  # when none was likely last, ms
         self._at: int | None = None
-        self._missed = False  # nothing was seen for a time since the last picture
+        # Nothing was seen for a time since the last picture; the last look had a hand at the mouth.
+        self._missed = self._hand = False
         self.begin_shoe(1, (), burn=BURN_SEEN)
 
     # --- the shoe --------------------------------------------------------------------------------
@@ -228,8 +229,8 @@ class Follower:
         still_at = 0 if self._missed else still_at
         self._at, self._missed = at, False
         shown = None if sight is None else self._look(at, sight)
-        near = [self._shown[slot] for slot in self._beside] if self._shown else []
-        lip = self._lip.take(mouth, at, near)
+        near = [look for slot, look in enumerate(self._shown) if slot in self._beside]
+        lip = self._lip.take(mouth, at, near, hand=self._hand)
         at_mouth = AtMouth(1.0, 1.0) if gap else self._lip.mouth
         if not self.decoder.step(at, lip, shown, mouth=at_mouth, still_at=still_at):
             return []
@@ -247,6 +248,7 @@ class Follower:
     def _look(self, at: int, sight: Sight) -> TableObservation:
         places = self._shown = sight.places
         outside = self._outside.look(sight.boxes, at)
+        self._hand = has_hand_at(self._view.mouth, self._view, sight.boxes)
         self._note_flashed(at, sight)
         account = self.accounts.open[-1] if self.accounts.open else None
         out = zip(account.left_at, account.cards, strict=True) if account else ()
@@ -442,11 +444,10 @@ class Follower:
         self._free_at = at if self.out < 1 / 2 else self._free_at
         for account in self.accounts.open:
             account.uncounted |= account.burning and at - self._free_at > HIDES_MS
-        cut, out = shares[Lip.CUT], 1 - waits - shares[Lip.CUT]
-        accounts, waiting = self.accounts.open, self._lip.cut.waits
-        laid = ((a.left_at[n], n in a.found) for a in accounts for n in range(len(a.cards))
-                if a.cards[n].place is not HAND)  # fmt: skip
-        if self._cut.look(at, waiting, passes=cut, next_out=out, laid=laid):
+        cut = shares[Lip.CUT]
+        laid = ((a.left_at[n], n in a.found) for a in self.accounts.open
+                for n in range(len(a.cards)) if a.cards[n].place is not HAND)  # fmt: skip
+        if self._cut.look(at, self._lip.cut.waits, passes=cut, next_out=1 - waits - cut, laid=laid):
             yield CutCardOut(at)
 
     def _note_flashed(self, at: int, sight: Sight) -> None:

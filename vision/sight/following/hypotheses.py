@@ -107,6 +107,7 @@ class By(IntEnum):
     HAND = 1  # a hand that is there, or was just now
     STAYING_HAND = 2  # one that has been there for a while
     CUT_CARD = 3  # a hand, with what may be the cut card
+    HOLDING_HAND = 4  # one at the mouth or beside it
 
 
 @dataclass(slots=True, eq=False)
@@ -290,7 +291,7 @@ def _lawful(parts: Parts) -> Iterator[tuple[float, Coups, State]]:
 def _shares(mouth: AtMouth) -> tuple[float, ...]:
     """Return by how much moves are rarer, or more frequent, as what makes them is seen; of `By`."""
     hand, stays = max(mouth.hand, HANDLESS), max(mouth.stays, HANDLESS)
-    return 1.0, hand, stays, hand * math.exp(mouth.cut)
+    return 1.0, hand, stays, hand * math.exp(mouth.cut), max(mouth.holds, hand)
 
 
 class Decoder:

@@ -278,6 +278,12 @@ class SlotWatch:
             self._empty[place] += np.float32(LEARN_SHARE) * (now - self._empty[place])
 
 
+def has_hand_at(area: Points, view: TableView, boxes: Sequence[Detection]) -> bool:
+    """Whether a hand meets the bounds of an area of the table (n x 2 mm)."""
+    hands = (box for box in boxes if box.kind is Kind.HAND and box.score >= LEAST_HAND)
+    return any(_meets(view.homography.to_mm(hand.quad), bounds(area)) for hand in hands)
+
+
 @lru_cache(maxsize=8)
 def _slot_middles(view: TableView) -> Points:
     return np.array([area.mean(axis=0) for area in view.slots.values()], np.float32)

@@ -62,7 +62,7 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.WHOLLY: (("step", Lip.CLEAR),),
     Lip.CLEAR: (("leave", Lip.REST), ("linger", Lip.LINGERS), ("stay", Lip.STAYS)),
     # The next card may have come half out meanwhile.
-    Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.EMERGING)),
+    Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
     # It is taken up, and may be held before the shoe.
     Lip.STAYS: (("go on", Lip.LINGERS), ("go on", Lip.REST)),
     # Pushed back slowly, or not wholly: what is left of it in sight is the next one's edge.
@@ -109,7 +109,7 @@ class Procedure(StateSpace):
                 table = self._on_table(cards, codes, lays=lays, drawn=drawn)
                 if lip is Lip.STAYS and TWO_OUT not in codes:
                     # Of two drawn one after the other, a hand holds one while another lays one.
-                    table = tuple(replace(move, by=By.HAND) for move in table)
+                    table = tuple(replace(move, by=By.HOLDING_HAND) for move in table)
                 found = [*self._at_lip(cards, lip, codes), *table]
             found.sort(key=attrgetter("rate"), reverse=True)
             rate, cost = sum([move.rate for move in found]), sum([move.cost for move in found])
@@ -186,7 +186,7 @@ class Procedure(StateSpace):
         for name, to in _STEPS[lip]:
             if len(hand) >= _HELD.get(to, 0):
                 move = _move(name, cards, to, codes)
-                if (lip, to) == (Lip.LINGERS, Lip.EMERGING):
+                if (lip, to) == (Lip.LINGERS, Lip.PARTLY):
                     move.by = By.HAND  # draws what comes behind a card that lingers
                 yield move
         if lip is Lip.REST:

@@ -705,6 +705,19 @@ def test_cards_that_lie_in_no_slot_are_the_burn(burned: int, own: bool) -> None:
     assert (len(shoe.burned), shoe.last, shoe.out) == (burned, burned + 4, burned + 4)
 
 
+def test_burn_that_seemed_missed_is_not_once_its_card_proves_to_be_burned() -> None:
+    """A card that seemed to lie in a slot was on its way aside."""
+    dealer = burn_table(1)
+    dealer.see("P1:4h")
+    assert dealer.open == ["BURN_MISSED"]
+    dealer.see("")
+    dealer.see("-:4h", life=REMOVED)
+    dealer.first = 2
+    dealer.see(STANDS, coup=2)
+    assert dealer.open == []
+    assert len(dealer.table.shoe.burned) == 1
+
+
 def test_coup_behind_what_was_no_burn_is_the_second() -> None:
     """Its first cards were out, and so burned, before the burn proved to be the first coup."""
     dealer = burn_table(11)

@@ -26,7 +26,7 @@ from tests.sight.film import (
 from vision.game.cards import Card, parse_cards
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard, Slot
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
-from vision.sight.detection.classifier import Classifier
+from vision.sight.detection.classifier import HIDDEN_MS, Classifier
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.cards import (
     ASIDE,
@@ -717,6 +717,18 @@ def test_coup_was_not_seen_whole_across_a_gap(ms: int, *, still: bool, blind: bo
     assert follows.accounts.open[0].blind
 
 
+@pytest.mark.parametrize(("ms", "again"), [(HIDDEN_MS - 1, False), (HIDDEN_MS, True)])
+def test_face_is_read_again_where_nothing_was_seen_for_a_time(ms: int, *, again: bool) -> None:
+    """Counted from the last picture: in a moment nobody puts another card there."""
+    follows = follower()
+    follows.see(1000, REST, None)
+    follows.faces.restore(Where(1, 0), SIX[0], 1.0)
+    follows.miss()
+    face = follows.faces.faces[Where(1, 0)]
+    face.note(1000 + ms, Kind.FACE, ())
+    assert face.waits is again
+
+
 @pytest.mark.parametrize(
     ("ms", "muted", "alleged"),
     [(EARLY_MS, 0, True), (EARLY_MS + 1, 0, False), (0, 1, False), (0, 0, True)],
@@ -800,6 +812,8 @@ def test_cards_are_drawn_where_they_lie_as_they_were_told() -> None:
     assert follows.cards() == ()
     (seen,) = follows._report(0, account)
     assert isinstance(seen, CoupSeen)
+    follows._shown = ()  # of a reader that begins, before its first look
+    assert [card.seen for card in follows.cards()] == [False, False]
     quad = follows._view.quad_px(PLACES[Slot.PUNTO_1])
     box = Detection(quad, Kind.FACE, 0.9)
     follows._shown = tuple(

@@ -375,12 +375,12 @@ def test_card_that_is_held_before_the_shoe_is_not_laid_from_there() -> None:
 
 
 def test_card_that_stayed_before_the_shoe_is_taken_up_and_may_be_held_there() -> None:
-    """A draw behind one that is held begins at the lip."""
+    """A hand may draw what is half out behind one that is held."""
     two = (CARDS[SLOTS[0], BACK, None], CARDS[HAND, BACK, None])
     after = {move.lip for move in moves(two, Lip.STAYS) if move.lip is not None}
     assert after == {Lip.REST, Lip.LINGERS}
     drawn = {move.lip: move.by for move in moves(two, Lip.LINGERS) if move.lip is not None}
-    assert drawn == {Lip.REST: By.NOTHING, Lip.EMERGING: By.HAND}
+    assert drawn == {Lip.REST: By.NOTHING, Lip.PARTLY: By.HAND}
 
 
 def test_only_a_card_in_the_hand_is_held_before_the_shoe() -> None:
@@ -518,7 +518,7 @@ def test_draw_is_by_a_hand_and_what_the_mouth_missed_by_one_that_stayed() -> Non
     unseen = only(m for m in moves(cards) if m.by is not By.NOTHING)
     assert (unseen.by, unseen.lip, unseen.cost) == (By.STAYING_HAND, Lip.REST, 0)
     lingers = [m for m in moves(cards, Lip.LINGERS) if m.by is not By.NOTHING]
-    assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.EMERGING)]
+    assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.PARTLY)]
 
 
 @pytest.mark.parametrize("dealing", list(Dealing))
@@ -641,7 +641,7 @@ def test_card_is_laid_from_before_the_shoe_only_where_another_is_out() -> None:
     """Of two, one lies there while a hand lays the other, unless both are known to have left."""
     assert not puts((IN_HAND,), 0, SLOTS[0], Lip.STAYS)
     both = (IN_HAND, IN_HAND)
-    for codes, by in (((), By.HAND), ((TWO_OUT,), By.NOTHING)):
+    for codes, by in (((), By.HOLDING_HAND), ((TWO_OUT,), By.NOTHING)):
         laid = puts(both, 0, SLOTS[0], Lip.STAYS, *codes)
         assert {move.by for move in laid} == {by}
         assert rate(laid) == pytest.approx(LAY.due)

@@ -74,9 +74,10 @@ HARDLY = 0.01
 # How many of the last pictures say what waits in a mouth at rest, and what leaves it: a card leaves
 # in fewer, and what lies there for an hour is not kept whole.
 WAITING_PICTURES, LEAVING_PICTURES = 12, 75
-# The mouth is hidden if the network saw no card at it with such a share (0 to 1), at the median of
-# its last pictures at rest: what comes from there then may be the arm. Before 5 passages of arms
-# that were taken for the cut card it was 0.43 and more, before 7 cut cards at most 0.22.
+# The mouth is hidden if the network sees no card at it with so much more of a share (0 to 1) than
+# usual, at the median of its last pictures at rest: what comes from there then may be the arm.
+# Before 5 passages of arms that were taken for the cut card it was 0.43 and more, before 7 cut
+# cards at most 0.22, where cards show at rest.
 HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 # What waits is the cut card if it is so much more like one than the cards before, ln of odds: in
 # 34 films cut cards that wait in sight came to 7.6 to 22, other cards that rest to 1.4, with a hand
@@ -218,7 +219,7 @@ class CutEvidence:
     def __init__(self, weights: Values) -> None:
         """`weights` (4) are in the order of WEIGHTS."""
         self._weights = weights
-        self._leaving, self._waiting = Usual(), Usual()
+        self._leaving, self._waiting, self._no_card = Usual(), Usual(), Usual()
         # Of each picture of the card that leaves: its weight, and the network's word.
         self._pictures: deque[tuple[float, float]] = deque(maxlen=LEAVING_PICTURES)
         self._unlike = -MOST_ODDS  # how unlike the cards before it was in any, since a rest
@@ -275,7 +276,7 @@ class CutEvidence:
     @property
     def is_hidden(self) -> bool:
         """Whether something hid the mouth when it was last at rest."""
-        return bool(self._bare) and median(self._bare) > HIDDEN
+        return bool(self._bare) and (self._no_card.above(median(self._bare)) or 0.0) > HIDDEN
 
     def _rest(self, word: float, at: int, *, hand: bool) -> None:
         """Take a picture in which nothing is out: what has left, and what waits there."""
@@ -284,6 +285,7 @@ class CutEvidence:
         self._unlike = -MOST_ODDS
         if self._pictures and at - self._rests_since >= LEFT_MS:
             self._leaving.add(self._word())
+            self._no_card.add(median(self._bare))
             self._pictures.clear()
             if self._resting:
                 self._waiting.add(median(self._resting))

@@ -14,6 +14,7 @@ from vision.sight.following.evidence import (
     FACED,
     FIRST_WORD,
     GONE,
+    HIDDEN,
     LIES,
     LIES_MS,
     MOST_ODDS,
@@ -494,6 +495,32 @@ def test_what_rests_before_the_lip_is_no_cut_card(shoe: Shoe) -> None:
     assert shoe.evidence.take(_rests(), shoe.at + 50) == (0.0, 0.0)
     found = shoe.evidence.take(_out(9.0, 9.0), shoe.at + 1000, rests=True)
     assert found == (0.0, RESTS)
+
+
+def _no_card(share: float) -> Values:
+    """Return a mouth at rest at which no card shows with that share (0 to 1), else a back."""
+    values = _rests()
+    values[4:8] = np.log([1 - share, LITTLE, LITTLE, share])
+    return values
+
+
+@pytest.mark.parametrize(
+    ("usual", "share", "hidden"),
+    [(0.01, HIDDEN + 0.05, True), (0.01, HIDDEN - 0.05, False), (0.9, 0.95, False)],
+    ids=["an arm", "a card", "no card shows there ever"],
+)
+def test_what_comes_from_under_an_arm_is_no_cut_card(
+    usual: float, share: float, *, hidden: bool
+) -> None:
+    """Where less of a card showed than usual; nor is the arm what waits there."""
+    shoe = Shoe()
+    for _ in range(4):
+        shoe.draw(_out(), _no_card(usual))
+    shoe.rest(_no_card(usual))
+    assert (shoe.rest(_no_card(share)) is None) is hidden
+    assert (shoe._take(_out(9.0, 9.0))[1] == RESTS) is hidden
+    shoe.rest(_no_card(usual))
+    assert shoe._take(_out(9.0, 9.0))[1] != RESTS  # the arm is gone
 
 
 @pytest.mark.parametrize(("ms", "known"), [(LEFT_MS - 1, False), (LEFT_MS, True)])

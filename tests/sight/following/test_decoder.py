@@ -695,18 +695,24 @@ def after(*seconds: tuple[float, float]) -> float:
 
 @pytest.mark.parametrize(
     ("by", "often"),
-    [(By.NOTHING, 1), (By.HAND, 0.3), (By.STAYING_HAND, 0.2), (By.CUT_CARD, 0.3 * math.exp(0.7))],
+    [
+        (By.NOTHING, 1),
+        (By.HAND, 0.3),
+        (By.STAYING_HAND, 0.2),
+        (By.CUT_CARD, 0.3 * math.exp(0.7)),
+        (By.HOLDING_HAND, 0.4),
+    ],
 )
 def test_move_is_as_rare_as_what_makes_it_is_seen(by: By, often: float) -> None:
     """At its rate in the time that went by; its not coming counts by its cost."""
     decoder = moving(by)
-    assert decoder.step(1000, EVENLY, mouth=AtMouth(0.3, 0.2, 0.7))
+    assert decoder.step(1000, EVENLY, mouth=AtMouth(0.3, 0.2, 0.7, 0.4))
     assert shares(decoder) == pytest.approx(after((LONGEST_S, often)))
-    decoder.step(1000 + 2 * STEP_MS, EVENLY, mouth=AtMouth(0.3, 0.2, 0.7))
+    decoder.step(1000 + 2 * STEP_MS, EVENLY, mouth=AtMouth(0.3, 0.2, 0.7, 0.4))
     assert shares(decoder) == pytest.approx(after(*[(LONGEST_S, often)] * 3))
 
 
-@pytest.mark.parametrize("by", [By.HAND, By.STAYING_HAND, By.CUT_CARD])
+@pytest.mark.parametrize("by", [By.HAND, By.STAYING_HAND, By.CUT_CARD, By.HOLDING_HAND])
 def test_hand_that_is_not_seen_is_never_ruled_out(by: By) -> None:
     """The network overlooks one at times: as rarely as a draw that nobody made."""
     decoder = moving(by)

@@ -308,6 +308,18 @@ def _hand(*pictures: tuple[int, float]) -> tuple[float, float]:
     return lip.mouth[:2]
 
 
+@pytest.mark.parametrize(
+    ("odds", "beside", "holds"), [(-9, True, 1), (9, False, 1), (-9, False, 0)]
+)
+def test_hand_at_the_mouth_or_beside_it_may_hold_a_card_there(
+    odds: float, *, beside: bool, holds: float
+) -> None:
+    """By the mouth's network or by the detector."""
+    lip = LipEvidence(_table())
+    lip.take([*REST[:8], odds, *REST[9:]], 0, hand=beside)
+    assert lip.mouth.holds == pytest.approx(holds, abs=1e-3)
+
+
 def test_hand_is_as_likely_as_the_line_of_its_odds() -> None:
     """By factor and offset, in any one picture."""
     factor, offset = HAND_LINE

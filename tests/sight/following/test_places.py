@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,7 @@ from vision.sight.following.places import (
     SlotWatch,
     TableBoxes,
     card_length,
+    has_hand_at,
     is_outside,
     slot_corners,
     watched,
@@ -420,6 +423,23 @@ def test_hand_covers_a_slot_by_its_share(
 ) -> None:
     """From a share on it hides what lies there."""
     assert ("hand" in _shows(view, *hands)) is covered
+
+
+@pytest.mark.parametrize(
+    ("hands", "there"),
+    [
+        ([_hand(690, 701)], True),
+        ([_hand(774, 900)], True),
+        ([_hand(600, 699), _hand(776, 900)], False),
+        ([_hand(690, 701, LEAST_HAND - LITTLE)], False),
+        ([replace(_hand(690, 701), kind=Kind.BACK)], False),
+    ],
+)
+def test_hand_is_at_the_mouth_where_it_meets_it(
+    view: TableView, hands: list[Detection], *, there: bool
+) -> None:
+    """The mouth lies from 700 to 775 mm."""
+    assert has_hand_at(view.mouth, view, hands) is there
 
 
 def test_share_of_a_slot_that_a_hand_covers_is_told(view: TableView) -> None:

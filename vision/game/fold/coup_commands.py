@@ -187,7 +187,8 @@ def _carry(transition: Transition, coup: Coup, command: CarryCard) -> None:
     card, code = transition.lay_out(coup.cards).extras[-1]
     key = f"extra:{card.order}"
     coup = _rectify(transition, coup, command, remedy="R3", key=key)
-    done = Fault(key, code, _alert_text(coup, key), order=card.order, observed=card.slot)
+    text = next((each.alert.text for each in coup.alerts if each.key == key), "")
+    done = Fault(key, code, text, order=card.order, observed=card.slot)
     coup = coup.with_card(card.marked(card.marks._replace(fate="carried")))
     transition.table.set_coup(coup._replace(noticed=(*coup.noticed, done)))
     text = words_of("EXCESS_CARRIED", card=card.face or "face down")
@@ -195,10 +196,6 @@ def _carry(transition: Transition, coup: Coup, command: CarryCard) -> None:
     fresh = card._replace(slot=None, placed_at=None).marked(Marks(keyed=card.marks.keyed))
     transition.evaluate(begin(transition, (fresh,), carried)._replace(carried=card.order))
     transition.report_shoe()
-
-
-def _alert_text(coup: Coup, key: str) -> str:
-    return next((tracked.alert.text for tracked in coup.alerts if tracked.key == key), "")
 
 
 def _rectify(

@@ -45,11 +45,6 @@ class Place:
     over: int | None = None
     gone: bool = False
 
-    @property
-    def away(self) -> bool:
-        """Whether the card was lifted from its slot, and is held over none."""
-        return self.held and self.over is None
-
 
 HAND = Place("in the hand")  # it left the shoe, and a hand has it
 SHOE = Place("back in the shoe")

@@ -22,6 +22,7 @@ from vision.sight.detection.mouth import CARDS_BEFORE, LEFT_MS
 from vision.sight.following.cards import Lip
 from vision.sight.following.places import SYMBOLS, SlotObservation, Values
 
+Logits = Sequence[float] | NDArray[np.floating]
 # Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
 # bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
 MOUTH_MS = 60.0
@@ -74,10 +75,9 @@ HARDLY = 0.01
 # How many of the last pictures say what waits in a mouth at rest, and what leaves it: a card leaves
 # in fewer, and what lies there for an hour is not kept whole.
 WAITING_PICTURES, LEAVING_PICTURES = 12, 75
-# The mouth is hidden if the network sees no card at it with so much more of a share (0 to 1) than
-# usual, at the median of its last pictures at rest: what comes from there then may be the arm.
-# Before 5 passages of arms that were taken for the cut card it was 0.43 and more, before 7 cut
-# cards at most 0.22, where cards show at rest.
+# The mouth is hidden if the network's share (0 to 1) of no card there is so much above the usual,
+# at the median of its last pictures at rest: what comes from there then may be the arm. Before 5
+# arms that were taken for the cut card it was 0.43 and more, before 7 cut cards at most 0.22.
 HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 # What waits is the cut card if it is so much more like one than the cards before, ln of odds: in
 # 34 films cut cards that wait in sight came to 7.6 to 22, other cards that rest to 1.4, with a hand
@@ -325,12 +325,7 @@ class LipEvidence:
         self.cut = CutEvidence(self._weights)
 
     def take(
-        self,
-        values: Sequence[float] | NDArray[np.floating],
-        at: int,
-        near: Sequence[SlotObservation] = (),
-        *,
-        hand: bool = False,
+        self, values: Logits, at: int, near: Sequence[SlotObservation] = (), *, hand: bool = False
     ) -> Values:
         """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms.
 

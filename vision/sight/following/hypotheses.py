@@ -73,7 +73,8 @@ class State:
                 if card.place.lies is not None:
                     shown[card.place.lies] = card.side.is_face
             aside = sum([card.place is ASIDE for card in self.cards])
-            perhaps = sum([self.burning or card.place.away for card in self.cards])
+            lifted = [card.place.held and card.place.over is None for card in self.cards]
+            perhaps = sum([self.burning or away for away in lifted])
             slots = tuple([(face, slot) for slot, face in shown.items()])
             in_hand = any(card.place is HAND for card in self.cards)
             self._sights = Sights(slots, aside, perhaps, in_hand)

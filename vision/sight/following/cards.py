@@ -94,11 +94,6 @@ CARDS = {key: CoupCard(*key) for key in product(PLACES, TURNED, (None, *range(10
 Cards = tuple[CoupCard, ...]
 
 
-def swept(cards: Cards) -> Cards:
-    """Return the cards of a coup as they are once all of them were taken away."""
-    return tuple(CARDS[TAKEN[card.place], card.side, card.points] for card in cards)
-
-
 class Lip(IntEnum):
     """What the lip of the shoe shows: two cards that leave as one look like one.
 

@@ -25,10 +25,10 @@ from vision.sight.following.cards import (
     HAND,
     SEEN,
     SHOE,
+    TAKEN,
     Cards,
     CoupCard,
     Lip,
-    swept,
 )
 from vision.sight.following.evidence import AtMouth
 from vision.sight.following.places import Elsewhere, Values
@@ -156,6 +156,11 @@ class Hypothesis(NamedTuple):
     state: State
 
 
+def swept(cards: Cards) -> Cards:
+    """Return the cards of a coup as they are once all of them were taken away."""
+    return tuple(CARDS[TAKEN[card.place], card.side, card.points] for card in cards)
+
+
 # --- the states of a coup -------------------------------------------------------------------------
 
 # States of cards that were read, kept from one picture to the next; a coup has some thousands. With
@@ -265,8 +270,7 @@ def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
     alike: dict[object, dict[State, float]] = {}
     ranked: list[tuple[dict[State, float], Coups, State, float]] = []
     for coups, states in parts.items():
-        number, before = coups
-        sums = alike.setdefault((number, before and before.plain), {})
+        sums = alike.setdefault((coups[0], coups[1] and coups[1].plain), {})
         for state, weight in states.items():
             if weight > least:
                 sums[state.plain] = sums.get(state.plain, 0.0) + weight
@@ -284,9 +288,7 @@ def _heaviest(parts: Parts, most: int, least: float = 0.0) -> Parts:
 
 def _lawful(parts: Parts) -> Iterator[tuple[float, Coups, State]]:
     for coups, states in parts.items():
-        for state, weight in states.items():
-            if is_lawful((*coups, state)):
-                yield weight, coups, state
+        yield from ((p, coups, state) for state, p in states.items() if is_lawful((*coups, state)))
 
 
 def _shares(mouth: AtMouth) -> tuple[float, ...]:
@@ -397,8 +399,7 @@ class Decoder:
                 known = seen.get(state)
                 if known is None:
                     known = seen[state] = self._seen(state, lips, shown)
-                p, read = known
-                into[read] = into.get(read, 0.0) + weight * p
+                into[known[1]] = into.get(known[1], 0.0) + weight * known[0]
         return weighed
 
     def _seen(

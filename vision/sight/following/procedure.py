@@ -35,9 +35,8 @@ from vision.sight.following.cards import (
     Lip,
     Place,
     Side,
-    swept,
 )
-from vision.sight.following.hypotheses import By, Codes, Move, Moves, State, StateSpace
+from vision.sight.following.hypotheses import By, Codes, Move, Moves, State, StateSpace, swept
 
 # Departures from procedure, as hypotheses name them; which fault each is, the layout's rules say.
 OVER, ELSEWHERE, UNDER, REMOVED = "OVER", "ELSEWHERE", "UNDER", "TAKEN"

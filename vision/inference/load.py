@@ -195,16 +195,18 @@ class SelfTest:
         found = self.read(self.image)
         if not np.isfinite([[x, y] for _, x, y in found]).all():
             return f"the models give no numbers on the test picture; {CURE}"
-        near = [
-            [n for n, a, b in found if np.hypot(a - x, b - y) < NEAR_PX] for _, x, y in self.cards
-        ]
-        right = sum(names == [name] for names, (name, _, _) in zip(near, self.cards, strict=True))
+        right = sum(self._names_near(found, x, y) == [name] for name, x, y in self.cards)
         if right == len(self.cards) == len(found):
             return None
         return (
             f"the models read {right} of {len(self.cards)} cards of the test picture, and see "
             f"{len(found)}; {CURE}"
         )
+
+    def _names_near(
+        self, found: Sequence[tuple[str, float, float]], x: float, y: float
+    ) -> list[str]:
+        return [name for name, a, b in found if np.hypot(a - x, b - y) < NEAR_PX]
 
 
 def load_self_test(read: Read, picture: Path = PICTURE) -> SelfTest:

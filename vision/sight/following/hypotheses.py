@@ -396,10 +396,10 @@ class Decoder:
         for coups, states in parts.items():
             into = weighed.setdefault(coups, {})
             for state, weight in states.items():
-                known = seen.get(state)
-                if known is None:
+                if (known := seen.get(state)) is None:
                     known = seen[state] = self._seen(state, lips, shown)
-                into[known[1]] = into.get(known[1], 0.0) + weight * known[0]
+                p, read = known
+                into[read] = into.get(read, 0.0) + weight * p
         return weighed
 
     def _seen(

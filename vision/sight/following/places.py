@@ -258,9 +258,7 @@ class SlotWatch:
 
     def _covered(self, boxes: Sequence[Detection]) -> list[float]:
         covered = [0.0] * len(Slot)
-        for box in boxes:
-            if box.kind is not Kind.HAND or box.score < LEAST_HAND:
-                continue
+        for box in _hands(boxes):
             quad = self._view.homography.to_mm(box.quad)
             for place, area in enumerate(self._areas):
                 if _meets(quad, bounds(area)):
@@ -280,8 +278,11 @@ class SlotWatch:
 
 def has_hand_at(area: Points, view: TableView, boxes: Sequence[Detection]) -> bool:
     """Whether a hand meets the bounds of an area of the table (n x 2 mm)."""
-    hands = (box for box in boxes if box.kind is Kind.HAND and box.score >= LEAST_HAND)
-    return any(_meets(view.homography.to_mm(hand.quad), bounds(area)) for hand in hands)
+    return any(_meets(view.homography.to_mm(hand.quad), bounds(area)) for hand in _hands(boxes))
+
+
+def _hands(boxes: Sequence[Detection]) -> list[Detection]:
+    return [box for box in boxes if box.kind is Kind.HAND and box.score >= LEAST_HAND]
 
 
 @lru_cache(maxsize=8)
@@ -457,11 +458,7 @@ class ElsewhereEvidence:
 
     def _hand(self, boxes: Sequence[Detection], at: int) -> float:
         """Return how much likelier what hands do is while one has a card."""
-        hands = [
-            middle_of(self._view, box)
-            for box in boxes
-            if box.kind is Kind.HAND and box.score >= LEAST_HAND
-        ]
+        hands = [middle_of(self._view, hand) for hand in _hands(boxes)]
         while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:
             self._past.popleft()
         before = self._past[0][1] if self._past else []

@@ -314,10 +314,7 @@ class TableFit:
         for event in news:
             if isinstance(event, CoupSeen):
                 self._note(at, event)
-                held = (
-                    e for e in self._held if not isinstance(e, CoupSeen) or e.coup != event.coup
-                )
-                self._held = list(held)
+                self._held = [held for held in self._held if not _is_of(held, event.coup)]
             self._held.append(event)
         sized = len(self._laid) >= SIZED
         self._believed |= self._is_as_due and sized and not self._begins_exchanged
@@ -442,6 +439,10 @@ def _is_burn(event: CoupSeen) -> bool:
     first = event.cards[0] if event.cards else None
     aside = first is not None and first.life is not Life.OUT and first.card is not None
     return aside and all(card.slot is None for card in event.cards)
+
+
+def _is_of(event: Event, coup: int) -> bool:
+    return isinstance(event, CoupSeen) and event.coup == coup
 
 
 def overlapping(view: TableView) -> str | None:

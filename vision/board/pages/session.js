@@ -4,7 +4,7 @@ import { $, Live, make, setText } from "/live.js";
 import { forgetSecond, secondPerson } from "/second.js";
 import { useBoardsLanguage, languageInUse, translated, word, wordOf } from "/words.js";
 
-// Whoever logs out does so once: what is refused meanwhile, as their stream of events, does not report an end of the session.
+// Whoever logs out asks for nothing more; what is refused meanwhile does not report an end of the session.
 let loggingOut = false;
 
 function leave(why) {
@@ -13,6 +13,7 @@ function leave(why) {
 
 // Ask the server, or change something when fields are given.
 async function call(path, fields) {
+  if (loggingOut) return new Promise(() => {});
   const headers = { "Content-Type": "application/json" };
   const answer = await fetch(path, fields && { method: "POST", headers, body: JSON.stringify(fields) });
   if (answer.status === 401) leave("ended");
@@ -79,9 +80,10 @@ export async function order(table, name, fields = {}, what = "") {
 }
 
 async function logOut() {
+  const ended = call("/logout", {});
   loggingOut = true;
   try {
-    await call("/logout", {});
+    await ended;
     location.assign("/login");
   } catch {
     loggingOut = false;

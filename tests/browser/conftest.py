@@ -37,7 +37,9 @@ class Screen:
 
     def __post_init__(self) -> None:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda note: self.complaints.append(f"{note.text} {note.location['url']}"))
+        self.page.on(
+            "console", lambda note: self.complaints.append(f"{note.text} {note.location['url']}")
+        )
         self.page.on("request", lambda request: self.asked.append(request.url))
 
     def says(self, name: str, words: str, seconds: float = PATIENCE_MS / 1000) -> None:

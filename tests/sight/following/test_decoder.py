@@ -920,7 +920,7 @@ def test_cards_are_seen_where_they_lie_or_are_held_once_each() -> None:
         ((CARDS[ASIDE, BACK, None],) * 3, 8.0 * 0.25),
         ((CARDS[ASIDE, BACK, None], CARDS[HELD[0, None], BACK, None]), 8.0),
         ((CARDS[HELD[0, None], BACK, None],), 8.0),
-        ((CARDS[HAND, BACK, None],), 0.3),
+        ((CARDS[HAND, BACK, None],), 0.3 * 8.0),
     ],
 )
 def test_look_weighs_each_card_where_it_would_be_seen(cards: Cards, odds: float) -> None:

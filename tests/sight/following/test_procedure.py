@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 
@@ -515,10 +516,18 @@ def test_draw_is_by_a_hand_and_what_the_mouth_missed_by_one_that_stayed() -> Non
     """Nothing at the mouth speaks for the rest of what may happen."""
     cards = (*lying(1), IN_HAND)
     assert {m.by for m in moves(cards, Lip.PARTLY) if m.lip is Lip.WHOLLY} == {By.HAND}
-    unseen = only(m for m in moves(cards) if m.by is not By.NOTHING)
+    unseen = only(m for m in moves(cards) if m.by not in {By.NOTHING, By.BESIDE_HAND})
     assert (unseen.by, unseen.lip, unseen.cost) == (By.STAYING_HAND, Lip.REST, 0)
     lingers = [m for m in moves(cards, Lip.LINGERS) if m.by is not By.NOTHING]
     assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.PARTLY)]
+
+
+@pytest.mark.parametrize("lip", [Lip.REST, Lip.EMERGING, Lip.PARTLY])
+def test_hand_beside_the_mouth_may_hide_what_its_lip_shows(lip: Lip) -> None:
+    """No card has left then, and none needs to be out."""
+    hidden = only(m for m in moves(lying(1), lip) if m.by is By.BESIDE_HAND)
+    assert (hidden.lip, hidden.cards, hidden.codes) == (Lip.LINGERS, lying(1), ())
+    assert hidden.rate == pytest.approx(ACTIONS["linger"].due * LESS_USUAL)
 
 
 @pytest.mark.parametrize("dealing", list(Dealing))
@@ -670,7 +679,7 @@ def test_coup_begins_once_as_many_are_burned_as_the_least_burn_has(
 ) -> None:
     """Until then each card that leaves is burned; then it is burned, or a coup's first."""
     procedure = Procedure(Rules(burn=burn))
-    for number in range(4):
+    for number in range(1, 4):
         cards = (BURNED,) * number
         for lip, to, by in (
             (Lip.REST, Lip.REST, By.STAYING_HAND),
@@ -684,6 +693,22 @@ def test_coup_begins_once_as_many_are_burned_as_the_least_burn_has(
             first = [(m.cards, m.left, m.burning) for m in begins]
             assert first == [((IN_HAND,), cards, False)] * (number >= least)
             assert [m.rate for m in begins] == [burns[0].rate] * (number >= least)
+
+
+def test_first_burned_card_is_turned_and_laid_aside_before_the_next_is_drawn() -> None:
+    """It says how many follow: two in the hand within a second are no burn."""
+    burn = partial(PROCEDURE.state, burning=True)
+    drawn = only(m for m in PROCEDURE.moves(burn((), Lip.PARTLY)).moves if m.lip is Lip.WHOLLY)
+    assert (drawn.cards, drawn.burning) == ((IN_HAND,), True)
+    shown = CARDS[HAND, UNSEEN[FACE], None]
+    for card, action, after in ((IN_HAND, "turn", shown), (shown, "lay", BURNED)):
+        found = PROCEDURE.moves(burn((card,), Lip.PARTLY)).moves
+        carried = only(m for m in found if m.lip is None)
+        assert (carried.cards, carried.burning) == ((after,), True)
+        assert carried.rate == ACTIONS[action].due
+        hasty = only(m for m in found if m.lip is Lip.WHOLLY)
+        assert hasty.cards == (BURNED, BURNED)
+        assert hasty.rate == pytest.approx(ACTIONS["out"].due * UNUSUAL)
 
 
 def test_burn_goes_on_whatever_the_lip_shows() -> None:

@@ -21,9 +21,10 @@ MOVING, NEXT, AT_TIMES, DEPARTURE, MISSED = 15.0, 1.0, 0.03, 2e-3, 4e-5
 AWAITED, HALF_OUT = 0.1, 0.02
 # The share (0 to 1) by which an action is less usual. First: a second card of a hand laid first,
 # cards taken that lie face down or that nobody could see lie, a coup begun with cards left on the
-# table or after one of fewer than four, a card held before the shoe. Then: a card drawn while
-# another is in the hand, or laid while the lip still shows it, a clearing while the next card is
-# half out of the shoe, a card that was lifted held over another slot of its hand.
+# table or after one of fewer than four, a card held before the shoe, a burn's second card drawn
+# before the first was shown and laid aside. Then: a card drawn while another is in the hand, or
+# laid while the lip still shows it, a clearing while the next card is half out of the shoe, a card
+# that was lifted held over another slot of its hand, a hand that hides the lip, and no card.
 UNUSUAL, LESS_USUAL = 0.01, 0.1
 # The share (0 to 1) of cards that are laid face up, by the way of dealing.
 LAID_FACE_UP = {Dealing.FACE_UP: 0.9, Dealing.FACE_DOWN: 0.03, Dealing.PUNTO_FIRST: 0.03}

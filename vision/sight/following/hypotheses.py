@@ -22,6 +22,7 @@ from vision.sight.following.actions import ACTIONS, MISSED
 from vision.sight.following.cards import (
     ASIDE,
     CARDS,
+    CARRIED,
     HAND,
     SEEN,
     SHOE,
@@ -62,7 +63,7 @@ class State:
         """Where cards are to be seen.
 
         What lies in a slot or is held over it is seen there once, however many cards that are. A
-        burned card, and one that was lifted, may lie outside the slots.
+        burned card, and one that a hand has, may rest outside the slots.
         """
         if self._sights is None:
             shown: dict[int, bool] = {}
@@ -72,12 +73,10 @@ class State:
             for card in self.cards:
                 if card.place.lies is not None:
                     shown[card.place.lies] = card.side.is_face
-            aside = sum([card.place is ASIDE for card in self.cards])
-            lifted = [card.place.held and card.place.over is None for card in self.cards]
-            perhaps = sum([self.burning or away for away in lifted])
-            slots = tuple([(face, slot) for slot, face in shown.items()])
-            in_hand = any(card.place is HAND for card in self.cards)
-            self._sights = Sights(slots, aside, perhaps, in_hand)
+            places = [card.place for card in self.cards]
+            perhaps = sum([self.burning or place in CARRIED for place in places])
+            slots = [(face, slot) for slot, face in shown.items()]
+            self._sights = Sights(tuple(slots), places.count(ASIDE), perhaps, HAND in places)
         return self._sights
 
     @property
@@ -91,8 +90,8 @@ class State:
 class Sights(NamedTuple):
     """The slots in which cards are to be seen, each with whether a face; how many lie aside.
 
-    `perhaps` so many more lie there: a burned card may have gone to the discard already, and what
-    a player lifted lies before them or is covered by their hand. `in_hand`: one is on its way.
+    `perhaps` so many more do: a burned card may be in the discard already, a player's under their
+    hand, and what was drawn may be held still. `in_hand`: one is on its way.
     """
 
     slots: tuple[tuple[bool, int], ...]
@@ -109,6 +108,7 @@ class By(IntEnum):
     STAYING_HAND = 2  # one that has been there for a while
     CUT_CARD = 3  # a hand, with what may be the cut card
     HOLDING_HAND = 4  # one at the mouth or beside it
+    BESIDE_HAND = 5  # one beside the mouth, and none at it
 
 
 @dataclass(slots=True, eq=False)
@@ -294,7 +294,8 @@ def _lawful(parts: Parts) -> Iterator[tuple[float, Coups, State]]:
 def _shares(mouth: AtMouth) -> tuple[float, ...]:
     """Return by how much moves are rarer, or more frequent, as what makes them is seen; of `By`."""
     hand, stays = max(mouth.hand, HANDLESS), max(mouth.stays, HANDLESS)
-    return 1.0, hand, stays, hand * math.exp(mouth.cut), max(mouth.holds, hand)
+    beside = max(mouth.holds, hand)
+    return 1.0, hand, stays, hand * math.exp(mouth.cut), beside, beside - hand
 
 
 class Decoder:
@@ -356,8 +357,7 @@ class Decoder:
         steps = math.ceil(moving / 1000 / LONGEST_S)
         shares = _shares(mouth._replace(cut=cut))
         for _ in range(steps):
-            parts = self._move(parts, moving / steps / 1000, shares)
-            parts = _heaviest(parts, MOST_CARRIED)
+            parts = _heaviest(self._move(parts, moving / steps / 1000, shares), MOST_CARRIED)
         self._keep(self._weigh(parts, lip, shown))
         if self.procedure.is_full:
             states = (state for one in self.hypotheses for state in (one.before, one.state))

@@ -49,7 +49,7 @@ FIRST_CARDS, LEAST_BURNED = 4, 2
 THIRD = {Slot.PUNTO_3, Slot.BANCO_3}
 COMPLETE = -1
 _DRAWN = CARDS[HAND, UNSEEN[BACK], None]
-_BURNED = CARDS[GONE_ASIDE, BACK, None]
+_SHOWN, _BURNED = CARDS[HAND, UNSEEN[FACE], None], CARDS[GONE_ASIDE, BACK, None]
 _FIRST: Cards = (_DRAWN,)
 _BOTH: Cards = (_DRAWN, _DRAWN)
 # What may be seen of the lip next, whatever the cards, by the action that it takes.
@@ -100,7 +100,7 @@ class Procedure(StateSpace):
         if state.moves is None:
             cards, lip, codes = state.cards, state.lip, state.codes
             if state.burning:
-                found = list(_lip_moves_of_burn(cards, lip, self._least_burned))
+                found = list(_moves_of_burn(cards, lip, self._least_burned))
             else:
                 lays, drawn = _LAYS.get(lip, 1.0), lip in {Lip.EMERGING, Lip.PARTLY}
                 if lip is Lip.STAYS:
@@ -188,6 +188,8 @@ class Procedure(StateSpace):
                 if (lip, to) == (Lip.LINGERS, Lip.PARTLY):
                     move.by = By.HAND  # draws what comes behind a card that lingers
                 yield move
+        if lip in {Lip.REST, Lip.EMERGING, Lip.PARTLY}:  # what shows there is a hand's, and no card
+            yield replace(_move("linger", cards, Lip.LINGERS, codes, LESS_USUAL), by=By.BESIDE_HAND)
         if lip is Lip.REST:
             rate = self._edge_rate(cards, codes)
             yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)
@@ -386,16 +388,22 @@ class Procedure(StateSpace):
                 yield _move("take more", _put(cards, index, after), None, codes, times)
 
 
-def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
+def _moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     """Yield the moves while cards are burned: each goes aside, or is the first of a coup.
 
-    It is that of a coup once there are as many as a burn has at `least`. The lip is that of any
-    other draw: what shows there, a card that waits half out of the shoe, speaks neither for a burn
-    nor against it.
+    It is that of a coup once there are as many as a burn has at `least`. The first is turned, read
+    and laid aside before the next is drawn: it says how many follow. The lip is that of any other
+    draw: what shows there, a card that waits half out of the shoe, speaks neither for a burn nor
+    against it.
     """
     for name, to in _STEPS[lip]:
         if len(cards) >= _HELD.get(to, 0):
             yield replace(_move(name, cards, to, ()), burning=True)
+    usual, burned = 1.0, tuple(_BURNED for _ in cards)
+    if cards and cards[0].place is HAND:
+        usual, (first,) = UNUSUAL, cards
+        name, after = ("lay", _BURNED) if first.side.is_face else ("turn", _SHOWN)
+        yield replace(_move(name, (after,), None, ()), burning=True)
     drawn: tuple[tuple[str, Lip, By], ...] = ()
     if lip is Lip.REST:
         yield replace(_move("edge", cards, Lip.EMERGING, ()), burning=True)
@@ -403,10 +411,11 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     elif lip is Lip.PARTLY:
         drawn = (("out", Lip.WHOLLY, By.HAND),)
     for name, to, by in drawn:
-        yield replace(_move(name, (*cards, _BURNED), to, ()), burning=True, by=by)
+        more = (*burned, _BURNED) if cards else _FIRST
+        yield replace(_move(name, more, to, (), usual), burning=True, by=by)
         if len(cards) >= least:
-            first = _move(name, _FIRST, to, ())
-            yield replace(first, begins=True, left=cards, by=by)
+            begun = _move(name, _FIRST, to, ())
+            yield replace(begun, begins=True, left=burned, by=by)
 
 
 def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float = 1.0) -> Move:

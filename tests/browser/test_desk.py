@@ -30,7 +30,6 @@ from vision.wire.form import json_object
 from vision.wire.messages import iso
 
 pytestmark = pytest.mark.browser
-LATE_S = 2.5  # by then a browser has opened a stream that ended again, and was refused
 Enter = Callable[..., Screen]
 
 
@@ -42,6 +41,12 @@ def faulty(words: str = "P1:2c B1:3s P2:Kd B2:4h P3:5h B3:9h", at: int = NOON) -
     for word in words.split():
         play.card(word)
     return play
+
+
+def continue_late(route: Any) -> None:
+    """Let a request wait, so that a browser opens a stream that ended again, and is refused."""
+    time.sleep(2.5)
+    route.continue_()
 
 
 def film() -> bytes:
@@ -696,7 +701,7 @@ def test_desk_is_used_by_keyboard_alone(enter: Enter, reader: Reader) -> None:
     )
     assert unreached == []
     # The page of the log-in is late: meanwhile the server has ended the stream of events.
-    page.route("**/login", lambda route: (time.sleep(LATE_S), route.continue_()))
+    page.route("**/login", continue_late)
     tab_to(page, "#leave")
     page.keyboard.press("Enter")
     page.wait_for_url("**/login")

@@ -26,7 +26,6 @@ from vision.sight.following.evidence import (
     USUAL_CARDS,
     CutEvidence,
     CutReport,
-    CutWatch,
     ExposureWatch,
     Usual,
 )
@@ -178,10 +177,17 @@ def test_what_may_be_a_face_is_no_cut_card_that_waits(shoe: Shoe) -> None:
 LIE = LIES + 1
 
 
+def _known(*steps: tuple[int, float | None, float, float]) -> list[int]:
+    """Return when (ms) the cut card is known to be out, of what waits, passes, and is out next."""
+    report, found = CutReport(), list[int]()
+    for at, waits, passes, next_out in steps:
+        report.look(at, waits, passes=passes, next_out=next_out)
+        found += [at] if report.since == at else []
+    return found
+
+
 def _watched(steps: list[tuple[int, float | None, float]]) -> list[int]:
-    """Return the times (ms) at which a watch says so, of what waits and passes then."""
-    watch = CutWatch()
-    return [at for at, waits, passes in steps if watch.look(at, waits, passes=passes, next_out=0.0)]
+    return _known(*((*step, 0.0) for step in steps))
 
 
 def test_cut_card_that_comes_in_sight_behind_another_is_not_out_yet() -> None:
@@ -200,10 +206,8 @@ def test_cut_card_that_lay_in_sight_and_is_gone_is_out(lies_ms: int, *, reported
 
 def test_cut_card_that_was_not_seen_to_wait_is_reported_by_the_next_card() -> None:
     """A hand stays at the mouth: no picture shows what lies there, until the next card leaves."""
-    watch = CutWatch()
-    assert not watch.look(0, None, passes=1.0, next_out=0.0)
-    assert not watch.look(100, None, passes=0.0, next_out=0.2)
-    assert watch.look(200, None, passes=0.0, next_out=1.0)
+    steps = (0, None, 1.0, 0.0), (100, None, 0.0, 0.2), (200, None, 0.0, 1.0)
+    assert _known(*steps) == [200]
 
 
 @pytest.mark.parametrize(
@@ -252,10 +256,8 @@ def test_cut_card_that_left_unseen_is_compared_with_no_card_that_was_seen() -> N
 
 def test_arm_that_looked_like_the_cut_card_is_none() -> None:
     """What is no cut card after all, before the mouth was empty, was none, whatever leaves next."""
-    steps = [(0, 1.0, 0.0), (100, 0.1, 0.8), (200, 0.0, 0.0), (300, 0.0, 1.0)]
-    watch = CutWatch()
-    assert not any(watch.look(at, None, passes=cut, next_out=out) for at, cut, out in steps)
-    assert not watch.look(400, 0.0, passes=0.0, next_out=0.0)
+    steps = (0, None, 1.0, 0.0), (100, None, 0.1, 0.8), (200, None, 0.0, 0.0), (300, None, 0.0, 1.0)
+    assert _known(*steps, (400, 0.0, 0.0, 0.0)) == []
 
 
 def test_evidence_of_a_card_is_what_its_last_picture_says(shoe: Shoe) -> None:
@@ -375,16 +377,10 @@ def test_usual_is_the_median_of_the_last_cards() -> None:
     assert usual.usual == 7.0
 
 
-def _tells(*steps: tuple[int, float | None, float, float]) -> list[int]:
-    """Return when (ms) the cut card is reported, of what waits, passes, and what is out next."""
-    watch = CutWatch()
-    return [at for at, waits, cut, out in steps if watch.look(at, waits, passes=cut, next_out=out)]
-
-
 @pytest.mark.parametrize(("passes", "reported"), [(CUT, []), (CUT + LITTLE, [100])])
 def test_cut_card_passes_from_a_probability_on(passes: float, reported: list[int]) -> None:
     """Below it what passed may be an arm."""
-    assert _tells((0, None, passes, 0.0), (100, 0.0, 0.0, 0.0)) == reported
+    assert _known((0, None, passes, 0.0), (100, 0.0, 0.0, 0.0)) == reported
 
 
 @pytest.mark.parametrize(
@@ -401,20 +397,20 @@ def test_next_card_reports_the_cut_card_that_left(
 ) -> None:
     """It left once nothing is likelier than that something is out; then a card must be."""
     steps = (0, None, 1.0, 0.0), (100, None, left / 2, left / 2), (200, None, 0.0, after)
-    assert _tells(*steps) == reported
+    assert _known(*steps) == reported
 
 
 @pytest.mark.parametrize(("out", "reported"), [(NEXT_OUT, [200]), (NEXT_OUT + LITTLE, [])])
 def test_what_is_a_card_after_all_was_no_cut_card(out: float, reported: list[int]) -> None:
     """From the even chance on, before it had left."""
-    assert _tells((0, None, 1.0, 0.0), (100, None, 0.0, out), (200, 0.0, 0.0, 0.0)) == reported
+    assert _known((0, None, 1.0, 0.0), (100, None, 0.0, out), (200, 0.0, 0.0, 0.0)) == reported
 
 
 def test_cut_card_that_passes_again_has_not_left_yet() -> None:
     """A hand hid it for a moment."""
     steps = (0, None, 1.0, 0.0), (100, None, 0.0, 0.0), (200, None, 1.0, 0.0)
-    assert _tells(*steps, (300, None, 0.3, 0.6)) == []
-    assert _tells(*steps[:2], (300, None, 0.3, 0.6)) == [300]
+    assert _known(*steps, (300, None, 0.3, 0.6)) == []
+    assert _known(*steps[:2], (300, None, 0.3, 0.6)) == [300]
 
 
 @pytest.mark.parametrize(
@@ -433,21 +429,21 @@ def test_cut_card_lay_in_sight_and_is_gone_by_how_it_looks(
     end = LIES_MS + 200
     covered = [(end - 50, None, 0.0, 0.0)] if hidden else []
     steps = [(0, 0.0, 0.0, 0.0), (100, lies, 0.0, 0.0), *covered, (end, gone, 0.0, 0.0)]
-    assert _tells(*steps) == [end] * reported
+    assert _known(*steps) == [end] * reported
 
 
 @pytest.mark.parametrize(("ms", "reported"), [(LIES_MS, False), (LIES_MS + 1, True)])
 def test_cut_card_lay_in_sight_for_so_long(ms: int, *, reported: bool) -> None:
     """Since it came; that it is seen there again and again begins nothing anew."""
     lies = [(at, LIES + 1, 0.0, 0.0) for at in (0, 50)]
-    assert bool(_tells(*lies, (100, None, 0.0, 0.0), (ms, 0.0, 0.0, 0.0))) is reported
+    assert bool(_known(*lies, (100, None, 0.0, 0.0), (ms, 0.0, 0.0, 0.0))) is reported
 
 
 def test_cut_card_is_reported_once() -> None:
     """Whatever passes after it."""
     once = [(0, None, 1.0, 0.0), (100, 0.0, 0.0, 0.0)]
     again = [(at + 1000, *rest) for at, *rest in once]
-    assert _tells(*once, *again) == [100]  # type: ignore[arg-type]
+    assert _known(*once, *again) == [100]  # type: ignore[arg-type]
 
 
 # --- what the pictures of a card say, exactly -----------------------------------------------------

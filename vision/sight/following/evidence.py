@@ -406,57 +406,24 @@ class ExposureWatch:
         return before < EXPOSED_MS <= self._shown_ms
 
 
-class CutWatch:
+class CutReport:
     """Reports once a shoe that the cut card is out.
 
     As the card before it leaves, the cut card comes in sight behind it and is taken for it: if one
     lies in the mouth afterwards where none lay before, it is not out yet. So it is waited for the
     mouth at rest without a hand, or for the next card. What seems to be a card after all before
     anything has left was an arm. A cut card that lay in sight and is gone is out, whatever was
-    seen of its way.
+    seen of its way. It is sure once no card came to lie for a while that was taken for it.
     """
 
     def __init__(self) -> None:
+        self._free_at = self._began_at = self._passed_at = 0  # ms: of the mouth, of what passes
+        self._forget()
+
+    def _forget(self) -> None:
         self._lay = self._hidden = self._passed = self._left = self._reported = False
         self._lies_since = 0  # ms
-
-    def look(self, at: int, waits: float | None, *, passes: float, next_out: float) -> bool:
-        """Whether it is known now; `passes`, `next_out`: how likely it, or a card, is out (0 to 1).
-
-        `waits` is what `CutEvidence` says of the mouth at a time, ms: None where it is not at rest.
-        """
-        if passes > CUT:
-            self._passed, self._left = True, False
-        elif self._passed and not self._left:
-            self._left = 1 - passes - next_out > NEXT_OUT
-            self._passed = next_out <= NEXT_OUT
-        if waits is None:
-            self._hidden = True
-        else:
-            self._rest(at, waits)
-        known = self._passed and (
-            self._lay or waits is not None or (self._left and next_out > NEXT_OUT)
-        )
-        is_new, self._reported = known and not self._reported, known or self._reported
-        return is_new
-
-    def _rest(self, at: int, waits: float) -> None:
-        """Take what waits in a mouth at rest: the cut card comes in sight, or is gone."""
-        if waits > LIES and not self._lay:
-            self._lay, self._passed, self._lies_since = True, False, at
-        elif waits < GONE and self._lay and self._hidden:
-            self._lay = False
-            self._passed = self._left = self._passed or at - self._lies_since > LIES_MS
-        self._hidden = False
-
-
-class CutReport:
-    """Reports the cut card once no card came to lie for a while that was taken for it."""
-
-    def __init__(self) -> None:
-        self._watch = CutWatch()
-        self._free_at = self._began_at = self._passed_at = 0  # ms: of the mouth, of what passes
-        self._since: int | None = None  # ms
+        self.since: int | None = None  # when it was known to be out, ms, until that is reported
 
     def look(
         self,
@@ -467,26 +434,44 @@ class CutReport:
         next_out: float,
         laid: Iterable[tuple[int, bool]] = (),
     ) -> bool:
-        """Whether it is out for sure, as `CutWatch.look` says it at a time, ms.
+        """Whether it is out for sure; `passes`, `next_out`: how likely it, or a card, is (0 to 1).
 
+        `waits` is what `CutEvidence` says of the mouth at a time, ms: None where it is not at rest.
         `laid` has of each card that lies when it left, ms, and whether its leaving was not seen.
         """
         if passes + next_out < 1 / 2:
             self._free_at = at
         elif passes > CUT:
             self._began_at, self._passed_at = self._free_at, at
-        if self._watch.look(at, waits, passes=passes, next_out=next_out):
-            self._since = at
+        if self._is_out(at, waits, passes=passes, next_out=next_out) and not self._reported:
+            self._reported, self.since = True, at
             if at - self._passed_at > SURE_MS:
                 self._began_at = at  # nothing was seen of its way
-        if self._since is None:
+        if self.since is None:
             return False
-        if any(self._began_at < left < (at if found else self._since) for left, found in laid):
-            self._watch, self._since = CutWatch(), None  # what passed was that card
+        if any(self._began_at < left < (at if found else self.since) for left, found in laid):
+            self._forget()  # what passed was that card
             return False
-        is_sure = at - self._since >= SURE_MS
-        self._since = None if is_sure else self._since
+        is_sure = at - self.since >= SURE_MS
+        self.since = None if is_sure else self.since
         return is_sure
+
+    def _is_out(self, at: int, waits: float | None, *, passes: float, next_out: float) -> bool:
+        if passes > CUT:
+            self._passed, self._left = True, False
+        elif self._passed and not self._left:
+            self._left = 1 - passes - next_out > NEXT_OUT
+            self._passed = next_out <= NEXT_OUT
+        if waits is None:
+            self._hidden = True
+            return self._passed and (self._lay or (self._left and next_out > NEXT_OUT))
+        if waits > LIES and not self._lay:  # it comes in sight
+            self._lay, self._passed, self._lies_since = True, False, at
+        elif waits < GONE and self._lay and self._hidden:  # it is gone
+            self._lay = False
+            self._passed = self._left = self._passed or at - self._lies_since > LIES_MS
+        self._hidden = False
+        return self._passed
 
 
 def _softmax(logits: NDArray[np.floating]) -> Values:

@@ -434,9 +434,10 @@ def test_cut_card_lay_in_sight_and_is_gone_by_how_it_looks(
 
 @pytest.mark.parametrize(("ms", "reported"), [(LIES_MS, False), (LIES_MS + 1, True)])
 def test_cut_card_lay_in_sight_for_so_long(ms: int, *, reported: bool) -> None:
-    """Since it came; that it is seen there again and again begins nothing anew."""
+    """Since it came, until a hand did; that it is seen there again begins nothing anew."""
     lies = [(at, LIES + 1, 0.0, 0.0) for at in (0, 50)]
-    assert bool(_known(*lies, (100, None, 0.0, 0.0), (ms, 0.0, 0.0, 0.0))) is reported
+    hidden = [(at, None, 0.0, 0.0) for at in (ms, ms + 500)]
+    assert bool(_known(*lies, *hidden, (ms + 600, 0.0, 0.0, 0.0))) is reported
 
 
 def test_cut_card_is_reported_once() -> None:

@@ -421,8 +421,9 @@ class CutReport:
         self._forget()
 
     def _forget(self) -> None:
-        self._lay = self._hidden = self._passed = self._left = self._reported = False
+        self._lay = self._passed = self._left = self._reported = False
         self._lies_since = 0  # ms
+        self._hidden_at: int | None = None  # when a hand came before it, ms
         self.since: int | None = None  # when it was known to be out, ms, until that is reported
 
     def look(
@@ -463,14 +464,14 @@ class CutReport:
             self._left = 1 - passes - next_out > NEXT_OUT
             self._passed = next_out <= NEXT_OUT
         if waits is None:
-            self._hidden = True
+            self._hidden_at = self._hidden_at or at
             return self._passed and (self._lay or (self._left and next_out > NEXT_OUT))
         if waits > LIES and not self._lay:  # it comes in sight
             self._lay, self._passed, self._lies_since = True, False, at
-        elif waits < GONE and self._lay and self._hidden:  # it is gone
-            self._lay = False
-            self._passed = self._left = self._passed or at - self._lies_since > LIES_MS
-        self._hidden = False
+        elif waits < GONE and self._lay and self._hidden_at:  # it is gone
+            lay_ms, self._lay = self._hidden_at - self._lies_since, False
+            self._passed = self._left = self._passed or lay_ms > LIES_MS
+        self._hidden_at = None
         return self._passed
 
 

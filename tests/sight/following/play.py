@@ -47,7 +47,7 @@ class Play:
         still_at: int = 0,
     ) -> None:
         """Let time go by while the lip shows one of these states; a hand draws, or is there."""
-        lips = shown or (Lip.REST,)
+        lips = shown or (Lip.REST, Lip.INSIDE)  # which look alike
         there = bool(shown) or not mouth if hand is None else hand
         at_mouth = AtMouth(float(there), float(there))
         for _ in range(max(1, round(1000 * seconds / FRAME_MS))):

@@ -517,7 +517,7 @@ def test_draw_is_by_a_hand_and_what_the_mouth_missed_by_one_that_stayed() -> Non
     cards = (*lying(1), IN_HAND)
     assert {m.by for m in moves(cards, Lip.PARTLY) if m.lip is Lip.WHOLLY} == {By.HAND}
     unseen = only(m for m in moves(cards) if m.by not in {By.NOTHING, By.BESIDE_HAND})
-    assert (unseen.by, unseen.lip, unseen.cost) == (By.STAYING_HAND, Lip.REST, 0)
+    assert (unseen.by, unseen.lip, unseen.cost) == (By.STAYING_HAND, Lip.INSIDE, 0)
     lingers = [m for m in moves(cards, Lip.LINGERS) if m.by is not By.NOTHING]
     assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.PARTLY)]
 
@@ -682,7 +682,7 @@ def test_coup_begins_once_as_many_are_burned_as_the_least_burn_has(
     for number in range(1, 4):
         cards = (BURNED,) * number
         for lip, to, by in (
-            (Lip.REST, Lip.REST, By.STAYING_HAND),
+            (Lip.REST, Lip.INSIDE, By.STAYING_HAND),
             (Lip.PARTLY, Lip.WHOLLY, By.HAND),
         ):
             found = procedure.moves(procedure.state(cards, lip, burning=True)).moves

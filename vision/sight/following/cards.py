@@ -110,7 +110,7 @@ class Lip(IntEnum):
     WHOLLY = 3  # a card is just out
     CLEAR = 4  # and has been for a moment
     RETURNING = 5  # a card goes back
-    INSIDE = 6  # and was pushed in: the hand goes away before the next is drawn
+    INSIDE = 6  # and was pushed in, or one was drawn unseen: the hand goes before it draws the next
     CUT = 7  # the cut card is out
     LINGERS = 8  # the card just drawn, or a hand, is before the shoe, and hides what its lip shows
     STAYS = 9  # of two that are out, one lies there at rest while the other is laid

@@ -223,7 +223,7 @@ class Procedure(StateSpace):
         for move in self._drawn(cards, codes):
             drawn = len(move.cards) - (0 if move.begins else len(cards))
             if drawn == 1 and not set(move.codes) - set(codes):
-                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST, by=By.STAYING_HAND)
+                yield replace(move, rate=rate, cost=0.0, lip=Lip.INSIDE, by=By.STAYING_HAND)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         edge, out = ACTIONS["edge"], ACTIONS["out"]
@@ -407,7 +407,7 @@ def _moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     drawn: tuple[tuple[str, Lip, By], ...] = ()
     if lip is Lip.REST:
         yield replace(_move("edge", cards, Lip.EMERGING, ()), burning=True)
-        drawn = (("unseen", Lip.REST, By.STAYING_HAND),)
+        drawn = (("unseen", Lip.INSIDE, By.STAYING_HAND),)
     elif lip is Lip.PARTLY:
         drawn = (("out", Lip.WHOLLY, By.HAND),)
     for name, to, by in drawn:

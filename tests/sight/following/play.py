@@ -47,7 +47,7 @@ class Play:
         still_at: int = 0,
     ) -> None:
         """Let time go by while the lip shows one of these states; a hand draws, or is there."""
-        lips = shown or (Lip.REST, Lip.INSIDE)  # which look alike
+        lips = shown or (Lip.REST,)
         there = bool(shown) or not mouth if hand is None else hand
         at_mouth = AtMouth(float(there), float(there))
         for _ in range(max(1, round(1000 * seconds / FRAME_MS))):
@@ -72,8 +72,8 @@ class Play:
     def draw(self, *, seen: bool = True) -> None:
         """Draw a card from the shoe into the hand; of one that is not seen the hand is."""
         if not seen:
-            self.wait(0.3, hand=True)
-            self.wait(0.3)
+            for seconds, hand in ((0.3, True), (1.0, False)):
+                self.wait(seconds, Lip.REST, Lip.INSIDE, hand=hand)  # which look alike
             return
         self.wait(0.15, Lip.EMERGING, Lip.PARTLY)
         self.wait(0.15, Lip.WHOLLY, Lip.CLEAR)

@@ -516,7 +516,7 @@ def test_draw_is_by_a_hand_and_what_the_mouth_missed_by_one_that_stayed() -> Non
     """Nothing at the mouth speaks for the rest of what may happen."""
     cards = (*lying(1), IN_HAND)
     assert {m.by for m in moves(cards, Lip.PARTLY) if m.lip is Lip.WHOLLY} == {By.HAND}
-    unseen = only(m for m in moves(cards) if m.by not in {By.NOTHING, By.BESIDE_HAND})
+    unseen = only(m for m in moves(cards) if m.by not in {By.NOTHING, By.HOLDING_HAND})
     assert (unseen.by, unseen.lip, unseen.cost) == (By.STAYING_HAND, Lip.INSIDE, 0)
     lingers = [m for m in moves(cards, Lip.LINGERS) if m.by is not By.NOTHING]
     assert [(m.by, m.lip) for m in lingers] == [(By.HAND, Lip.PARTLY)]
@@ -524,10 +524,12 @@ def test_draw_is_by_a_hand_and_what_the_mouth_missed_by_one_that_stayed() -> Non
 
 @pytest.mark.parametrize("lip", [Lip.REST, Lip.EMERGING, Lip.PARTLY])
 def test_hand_beside_the_mouth_may_hide_what_its_lip_shows(lip: Lip) -> None:
-    """No card has left then, and none needs to be out."""
-    hidden = only(m for m in moves(lying(1), lip) if m.by is By.BESIDE_HAND)
-    assert (hidden.lip, hidden.cards, hidden.codes) == (Lip.LINGERS, lying(1), ())
+    """No card has left then, and none needs to be out; the next may have come out meanwhile."""
+    hidden = only(m for m in moves(lying(1), lip) if m.lip is Lip.HIDDEN)
+    assert (hidden.by, hidden.cards, hidden.codes) == (By.HOLDING_HAND, lying(1), ())
     assert hidden.rate == pytest.approx(ACTIONS["linger"].due * LESS_USUAL)
+    ends = {m.lip for m in moves(lying(1), Lip.HIDDEN) if m.lip is not None}
+    assert ends == {Lip.REST, Lip.PARTLY}
 
 
 @pytest.mark.parametrize("dealing", list(Dealing))

@@ -112,5 +112,6 @@ class Lip(IntEnum):
     RETURNING = 5  # a card goes back
     INSIDE = 6  # and was pushed in, or one was drawn unseen: the hand goes before it draws the next
     CUT = 7  # the cut card is out
-    LINGERS = 8  # the card just drawn, or a hand, is before the shoe, and hides what its lip shows
+    LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
     STAYS = 9  # of two that are out, one lies there at rest while the other is laid
+    HIDDEN = 10  # a hand beside it, which is none that draws, hides what it shows

@@ -327,7 +327,7 @@ class LipEvidence:
     def take(
         self, values: Logits, at: int, near: Sequence[SlotObservation] = (), *, hand: bool = False
     ) -> Values:
-        """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms.
+        """Return the log-likelihood of each `Lip` (11) of a picture taken at a time, ms.
 
         `near` is what the slots show that reach into the mouth's picture; `hand`: one is beside it.
         """
@@ -363,6 +363,7 @@ class LipEvidence:
             wholly,
             max(partly + (AT_LIP if self._edge.is_near(edge) else 0.0), wholly) + LINGERS,
             wholly + (0.0 if self._edge.rests(edge) else STIRS),
+            max(partly, wholly) + LINGERS + math.log(max(1 - self._hands[-1][1], MOUTH_FLAT)),
         ])  # fmt: skip
         found *= elapsed / MOUTH_MS
         found[Lip.CUT] += more

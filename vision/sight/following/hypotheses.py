@@ -108,7 +108,6 @@ class By(IntEnum):
     STAYING_HAND = 2  # one that has been there for a while
     CUT_CARD = 3  # a hand, with what may be the cut card
     HOLDING_HAND = 4  # one at the mouth or beside it
-    BESIDE_HAND = 5  # one beside the mouth, and none at it
 
 
 @dataclass(slots=True, eq=False)
@@ -294,8 +293,7 @@ def _lawful(parts: Parts) -> Iterator[tuple[float, Coups, State]]:
 def _shares(mouth: AtMouth) -> tuple[float, ...]:
     """Return by how much moves are rarer, or more frequent, as what makes them is seen; of `By`."""
     hand, stays = max(mouth.hand, HANDLESS), max(mouth.stays, HANDLESS)
-    beside = max(mouth.holds, hand)
-    return 1.0, hand, stays, hand * math.exp(mouth.cut), beside, beside - hand
+    return 1.0, hand, stays, hand * math.exp(mouth.cut), max(mouth.holds, hand)
 
 
 class Decoder:
@@ -333,7 +331,7 @@ class Decoder:
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the hypotheses moved.
 
-        `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
+        `lip` (11) are log-likelihoods; `shown` is what the slots show, where they were looked at.
         Pictures that follow quickly are taken together. Until `still_at` (ms) nothing moved on the
         table: no hand drew a card meanwhile, and one thing at most happened, however long that was.
         """

@@ -67,7 +67,10 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     # Pushed back slowly, or not wholly: what is left of it in sight is the next one's edge.
     Lip.RETURNING: (("slide", Lip.INSIDE), ("go on", Lip.EMERGING)),
     Lip.INSIDE: (("go on", Lip.REST),),
+    Lip.HIDDEN: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
 }
+# What a hand beside the mouth may hide.
+_HIDES = {Lip.REST, Lip.EMERGING, Lip.PARTLY}
 # How many cards out it takes that one is held, or lies, before the shoe.
 _HELD = {Lip.LINGERS: 1, Lip.STAYS: 2}
 # How usual it is (0 to 1) that the only card out is laid while one shows at the lip: one that is
@@ -188,8 +191,9 @@ class Procedure(StateSpace):
                 if (lip, to) == (Lip.LINGERS, Lip.PARTLY):
                     move.by = By.HAND  # draws what comes behind a card that lingers
                 yield move
-        if lip in {Lip.REST, Lip.EMERGING, Lip.PARTLY}:  # what shows there is a hand's, and no card
-            yield replace(_move("linger", cards, Lip.LINGERS, codes, LESS_USUAL), by=By.BESIDE_HAND)
+        if lip in _HIDES:
+            hides = _move("linger", cards, Lip.HIDDEN, codes, LESS_USUAL)
+            yield replace(hides, by=By.HOLDING_HAND)
         if lip is Lip.REST:
             rate = self._edge_rate(cards, codes)
             yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)

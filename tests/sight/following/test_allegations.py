@@ -492,6 +492,19 @@ def test_cards_that_were_burned_and_are_a_coups_were_mixed(
     assert not account({coup: 1.0}).mixed
 
 
+@pytest.mark.parametrize(
+    ("burned", "p", "mixed"),
+    [(2, 1 / 2 + LITTLE, True), (2, 1 / 2, False), (1, 1 - LITTLE, False)],
+)
+def test_cards_that_were_likelier_burned_than_not_are_mixed(
+    burned: int, p: float, *, mixed: bool
+) -> None:
+    """Two at least: a burn has a card that is shown, and as many as that says."""
+    found = account({state(*LAY[:burned], burning=True): p, state(*LAY[:burned]): 1 - p})
+    found.take(2000, {state(*LAY): 1.0})
+    assert found.mixed is mixed
+
+
 def test_odds_stop_where_the_lawful_hypothesis_is_kept() -> None:
     """Without one they would be infinite."""
     assert account({state(*LAY, codes=(OVER,)): 1.0}).odds == {OVER: LEAST_LAWFUL**-1}

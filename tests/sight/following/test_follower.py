@@ -197,7 +197,7 @@ def test_coup_whose_cards_were_taken_for_the_burn_is_a_doubt() -> None:
     """Burned cards gathered on the layout were a coup in another order, with a card too many."""
     table = desk()
     accounts, procedure = table.follower.accounts, table.follower.decoder.procedure
-    burned = procedure.state((CARDS[GONE_ASIDE, FACE, None],), burning=True)
+    burned = procedure.state((CARDS[GONE_ASIDE, FACE, None],) * 2, burning=True)
     lies = tuple(CARDS[SLOTS[slot], FACE, None] for slot in (2, 0, 1, 3))
     for state in (burned, procedure.state(lies)):
         hypotheses = {Hypothesis(1, None, state): 1.0}

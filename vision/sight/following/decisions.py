@@ -91,7 +91,8 @@ class Account:
     seen: bool = True
     under_way: bool = False
     burning: bool = False
-    mixed: bool = False  # its cards were taken for a burn: some of them may be of one
+    perhaps_burned: bool = False  # its cards were likelier burned than not
+    mixed: bool = False  # and are none of a burn: some of them may be
     uncounted: bool = False  # of a burn: a card hid for a time what left after it
     published: CoupSeen | None = None
     open_since: int | None = None
@@ -183,9 +184,10 @@ class Account:
         lies = sum(p for s, p in others if all(card.place is not HAND for card in s.cards))
         self.under_way = self.p <= PLACED and lies <= (1 - PLACED) * total
         burning = sum(p for state, p in states.items() if state.burning) / total
+        self.perhaps_burned |= number > 1 and burning > 1 / 2
         if not 1 - PLACED <= burning <= PLACED:
-            self.mixed |= self.burning and burning <= PLACED
             self.burning = burning > PLACED
+            self.mixed |= self.perhaps_burned and not self.burning
         self._weigh(states)
         self._settle(at)
         self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])

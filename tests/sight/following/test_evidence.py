@@ -380,6 +380,20 @@ def test_states_that_look_alike_are_as_likely() -> None:
     assert far[Lip.LINGERS] - near[Lip.LINGERS] == pytest.approx(-AT_LIP)
 
 
+@pytest.mark.parametrize(
+    ("beside", "at_mouth", "odds"),
+    [(True, -6.0, 1.0), (True, 6.0, MOUTH_FLAT), (False, -6.0, MOUTH_FLAT)],
+)
+def test_lip_is_hidden_by_a_hand_beside_it_that_is_not_at_it(
+    beside: bool, at_mouth: float, odds: float
+) -> None:
+    """A hand at the mouth draws, and where none is near nothing hides it."""
+    values = [*_wholly(0.9)[:8], at_mouth, *_wholly(0.9)[9:]]
+    found = LipEvidence(_table()).take(values, 0, hand=beside)
+    hidden = found[Lip.HIDDEN] - found[Lip.WHOLLY] - LINGERS
+    assert hidden == pytest.approx(np.log(odds), abs=1e-3)
+
+
 @pytest.mark.parametrize(("since", "rests"), [(STILL_MS, False), (STILL_MS + 1, True)])
 @pytest.mark.parametrize(
     "before", [[(1000, REST)], [(0, _wholly(0.5)), (1000, _wholly(0.9))]], ids=["came", "moved"]

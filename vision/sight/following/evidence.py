@@ -363,7 +363,7 @@ class LipEvidence:
             wholly,
             max(partly + (AT_LIP if self._edge.is_near(edge) else 0.0), wholly) + LINGERS,
             wholly + (0.0 if self._edge.rests(edge) else STIRS),
-            max(partly, wholly) + LINGERS + math.log(max(1 - self._hands[-1][1], MOUTH_FLAT)),
+            max(partly, wholly) + LINGERS + math.log(max(hand - self._hands[-1][1], MOUTH_FLAT)),
         ])  # fmt: skip
         found *= elapsed / MOUTH_MS
         found[Lip.CUT] += more

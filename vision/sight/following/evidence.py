@@ -50,6 +50,9 @@ AT_LIP = math.log(1 / 20)
 # What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve
 # and no cut card. At 0, `out` was in time for 86 of 100 cards at 15 pictures a second, not for 90.
 STILL_MS = 200
+# A card waits half out where those before it did, give or take so many depths of a card: they slide
+# to the same stop. At 0, what waits behind the last card of a coup is taken for that going back.
+WAITS = 0.2
 # How much less likely, ln, a card that lies before the shoe is in a picture in which an edge moves:
 # what a hand holds there moves. At 0, a card that is squeezed near the shoe is a second one.
 STIRS = math.log(1 / 20)
@@ -315,6 +318,7 @@ class LipEvidence:
         self._weights = table.cut
         self._at: int | None = None
         self._still_since = 0  # ms: since when a card shows at the lip, and its edge rests
+        self._half_out, self._waited = Usual(), math.nan  # where cards wait half out, in depths
         self._hands: deque[tuple[int, float]] = deque()
         self.covered = False  # whether a hand is over a slot that reaches into the picture
         self.mouth = AtMouth(1.0, 1.0)
@@ -350,6 +354,7 @@ class LipEvidence:
         still = at - self._still_since > STILL_MS
         beside = self.covered or any(look.box for look in near)
         rest = max(rest, wholly) if still and beside else rest
+        rest = max(rest, partly) if self._waits(logits, still=still) else rest
         before, more = self.cut.take(logits, at, rests=still)
         self.mouth = AtMouth(come, stays, before, max(come, float(hand)))
         found = np.array([
@@ -368,6 +373,19 @@ class LipEvidence:
         found *= elapsed / MOUTH_MS
         found[Lip.CUT] += more
         return found
+
+    def _waits(self, logits: Values, *, still: bool) -> bool:
+        """Whether a card waits half out where each of the last ones did: the shoe is at rest so."""
+        phase, shift, hand = int(logits[:3].argmax()), float(logits[3]), logits[8] >= 0
+        if phase == 0 and not hand:
+            self._half_out, self._waited = Usual(), math.nan
+        elif phase == 1 and still and not hand:
+            self._waited = shift
+        elif phase > 1 and not math.isnan(self._waited):
+            self._half_out.add(self._waited)
+            self._waited = math.nan
+        away = self._half_out.above(shift)
+        return phase == 1 and away is not None and abs(away) < WAITS
 
 
 class ExposureWatch:

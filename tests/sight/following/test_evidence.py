@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.mouth import CARDS_BEFORE
 from vision.sight.following.cards import Lip
 from vision.sight.following.evidence import (
     AT_LIP,
@@ -22,6 +23,7 @@ from vision.sight.following.evidence import (
     REACHES,
     STILL_MS,
     STIRS,
+    WAITS,
     EdgeWatch,
     LipEvidence,
     SymbolTable,
@@ -378,6 +380,55 @@ def test_states_that_look_alike_are_as_likely() -> None:
     partly = [0.0, 6.0, 0.0, 0.9, *_wholly(0.9)[4:]]
     far, near = (_lip((0, [*partly[:3], shift, *partly[4:]])) for shift in (0.9, 0.1))
     assert far[Lip.LINGERS] - near[Lip.LINGERS] == pytest.approx(-AT_LIP)
+
+
+def _partly(shift: float, *, hand: float = -6.0) -> list[float]:
+    return [0.0, 6.0, 0.0, shift, 4.0, 0.0, -6.0, 0.0, hand, -6.0, float("nan")]
+
+
+def _half_out(*between: list[float], cards: int = CARDS_BEFORE, hand: float = -6.0) -> LipEvidence:
+    """Return a lip at which each card waited half out, at 0.5, before it left; then came these."""
+    lip, at = LipEvidence(_table()), 0
+    for values in (*[*[_partly(0.5, hand=hand)] * 2, _wholly(1.2)] * cards, *between):
+        at += STILL_MS + 1
+        lip.take(values, at)
+    return lip
+
+
+@pytest.mark.parametrize(
+    ("shift", "rests"),
+    [
+        (0.5, True),
+        (0.5 + WAITS - 0.001, True),
+        (0.5 - WAITS + 0.001, True),
+        (0.5 + WAITS + 0.001, False),
+        (0.5 - WAITS - 0.001, False),
+    ],
+)
+def test_card_that_waits_half_out_where_the_last_did_is_the_shoe_at_rest(
+    shift: float, *, rests: bool
+) -> None:
+    """The shoe pushes the next one there behind the one that left: nobody drew it."""
+    found = _half_out().take(_partly(shift), 60_000)
+    assert bool(found[Lip.REST] > np.log(0.5)) is rests
+
+
+@pytest.mark.parametrize(
+    ("lip", "rests"),
+    [
+        (_half_out(cards=CARDS_BEFORE - 1), False),  # there were too few
+        (_half_out(hand=6.0), False),  # a hand held them there
+        (_half_out(REST), False),  # now nothing waits there
+        (_half_out([*REST[:8], 6.0, *REST[9:]]), True),  # or a hand hides it
+    ],
+)
+def test_shoe_at_rest_shows_no_edge_unless_all_of_the_last_cards_waited(
+    lip: LipEvidence, *, rests: bool
+) -> None:
+    """An edge is that of a card that comes, wherever it is."""
+    found = lip.take(_partly(0.5), 60_000)
+    assert bool(found[Lip.REST] > np.log(0.5)) is rests
+    assert lip.take(_wholly(0.5), 61_000)[Lip.REST] < np.log(0.5)
 
 
 @pytest.mark.parametrize(

@@ -38,15 +38,7 @@ from vision.game.commands import (
     UndoLast,
     VoidCoup,
 )
-from vision.game.coup.alerts import (
-    OPEN,
-    REMEDIES,
-    AlertEvent,
-    acknowledged,
-    can,
-    rectified,
-    ruled,
-)
+from vision.game.coup.alerts import OPEN, REMEDIES, AlertEvent, acknowledged, can, rectified, ruled
 from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Alerts, FaultAlert, Table
 from vision.game.coup.transition import Transition

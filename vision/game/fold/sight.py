@@ -18,14 +18,7 @@ from vision.game.coup.fault_table import KINDS
 from vision.game.coup.state import NO_MARKS, Burn, Coup, DealtCard, Marks
 from vision.game.coup.transition import Changes, Transition, changes, check_cut_card, recount
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
-from vision.game.fold.shoe import (
-    begin,
-    burn_due,
-    end_burn,
-    ensure_shoe,
-    judge_burn,
-    take_ahead,
-)
+from vision.game.fold.shoe import begin, burn_due, end_burn, ensure_shoe, judge_burn, take_ahead
 from vision.game.outputs import Deadline
 from vision.game.rules import BurnKind
 
@@ -336,9 +329,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     burning = shoe.burning or coup is None
     others = [burn for burn in shoe.burns if burn.sight != event.coup]
     shoe = shoe._replace(
-        burning=burning,
-        burns=tuple(sorted([*others, now])),
-        sight=max(shoe.sight, event.coup),
+        burning=burning, burns=tuple(sorted([*others, now])), sight=max(shoe.sight, event.coup)
     )
     burned = shoe.burned
     due = burn_due(table.rules.burn, burned[0].face if burned else None)

@@ -299,11 +299,7 @@ class FaceReader:
         return any(face.waits for where, face in self.faces.items() if where in self._clear)
 
     def look(
-        self,
-        image: Image,
-        at: int,
-        seen: Mapping[Where, Detection],
-        drawn: Sequence[Drawn] = (),
+        self, image: Image, at: int, seen: Mapping[Where, Detection], drawn: Sequence[Drawn] = ()
     ) -> None:
         """Look at the cards in clear sight, at a time in ms.
 

@@ -89,8 +89,8 @@ HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 LIES, LIES_MS, GONE = 6.0, 300, 2.0
 # From these probabilities on the lip shows the cut card, and a card that is out. True cut cards
 # came to 0.998 and more on three films of another renderer and to 0.86 to 1 on four of 960 x 540
-# pixels; an arm over the mouth to 0.59, cards to 0.61.
-CUT, NEXT_OUT = 0.75, 0.5
+# pixels; arms over the mouth to 0.59 and 0.76, cards to 0.61.
+CUT, NEXT_OUT = 0.8, 0.5
 # The cut card is out for sure if so long, ms, after it was known no card lies that left as it did:
 # a back between two hands was taken for it.
 SURE_MS = 2000

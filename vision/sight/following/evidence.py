@@ -318,15 +318,15 @@ class LipEvidence:
         self._weights = table.cut
         self._at: int | None = None
         self._still_since = 0  # ms: since when a card shows at the lip, and its edge rests
-        self._half_out, self._waited = Usual(), math.nan  # where cards wait half out, in depths
         self._hands: deque[tuple[int, float]] = deque()
         self.covered = False  # whether a hand is over a slot that reaches into the picture
         self.mouth = AtMouth(1.0, 1.0)
         self.begin_shoe()
 
     def begin_shoe(self) -> None:
-        """Forget the cards before: those of another shoe may have other backs."""
+        """Forget the cards before: those of another shoe may have other backs, or another stop."""
         self.cut = CutEvidence(self._weights)
+        self._half_out, self._waited = Usual(), math.nan  # where cards wait half out, in depths
 
     def take(
         self, values: Logits, at: int, near: Sequence[SlotObservation] = (), *, hand: bool = False

@@ -127,7 +127,7 @@ def buyer() -> str:
     """Return the table of the buyer's page, and what it proves."""
     head = "| films | coups | right | held for a person | wrong | clean coups accused | incidents reported rightly |"  # noqa: E501
     lines = [head, "|---|---|---|---|---|---|---|"]
-    for kind, name in ((OTHER, "another renderer"), (OURS, "our simulator, new films")):
+    for kind, name in ((OTHER, "another renderer"), (OURS, "our simulator")):
         run = of(kind)
         lines.append(
             f"| {name} | {run.coups} | {run.right} | {run.held} | **{run.wrong}** | {run.charge} | "

@@ -403,11 +403,11 @@ def _moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
     for name, to in _STEPS[lip]:
         if len(cards) >= _HELD.get(to, 0):
             yield replace(_move(name, cards, to, ()), burning=True)
-    usual, burned = 1.0, tuple(_BURNED for _ in cards)
+    usual, burned = 1.0, (_BURNED,) * len(cards)
     if cards and cards[0].place is HAND:
-        usual, (first,) = UNUSUAL, cards
-        name, after = ("lay", _BURNED) if first.side.is_face else ("turn", _SHOWN)
-        yield replace(_move(name, (after,), None, ()), burning=True)
+        usual = UNUSUAL
+        action, after = ("lay", _BURNED) if cards[0].side.is_face else ("turn", _SHOWN)
+        yield replace(_move(action, (after,), None, ()), burning=True)
     drawn: tuple[tuple[str, Lip, By], ...] = ()
     if lip is Lip.REST:
         yield replace(_move("edge", cards, Lip.EMERGING, ()), burning=True)
@@ -418,8 +418,8 @@ def _moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
         more = (*burned, _BURNED) if cards else _FIRST
         yield replace(_move(name, more, to, (), usual), burning=True, by=by)
         if len(cards) >= least:
-            begun = _move(name, _FIRST, to, ())
-            yield replace(begun, begins=True, left=burned, by=by)
+            first = _move(name, _FIRST, to, ())
+            yield replace(first, begins=True, left=burned, by=by)
 
 
 def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes, times: float = 1.0) -> Move:

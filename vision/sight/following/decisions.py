@@ -33,7 +33,7 @@ from vision.sight.following.cards import (
 )
 from vision.sight.following.hypotheses import LEAST_LAWFUL, Decoder, Layout, State
 from vision.sight.following.places import Values
-from vision.sight.following.procedure import FIRST_CARDS, OVER, RETURNED, TWO_OUT
+from vision.sight.following.procedure import ELSEWHERE, FIRST_CARDS, OVER, RETURNED, TWO_OUT
 from vision.sight.reading.faces import Face
 
 # From these probabilities on a card is reported to be out, and how a coup lies: 50 to 1, the odds
@@ -45,7 +45,8 @@ OUT, PLACED = 0.97, 0.98
 # it when it was cleared is known by then.
 DECIDED_MS = 2000
 # That two cards left as one, or one went back, is believed once it has been so likely for so long,
-# ms: a card that a squeezing player lays over the third slot seemed to be a second one for 0.7 s.
+# ms: a card that a squeezing player lays over the third slot seemed to be a second one for 0.7 s;
+# so is a card in another slot while one is in a hand.
 SETTLED_MS = 2000
 # The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
 SURE_ODDS = 50.0
@@ -253,8 +254,11 @@ class Account:
     def _settle(self, at: int) -> None:
         """Leave undecided what has not been as likely as what is alleged for long enough."""
         least = self.alleged.least
-        high = (code for code in (RETURNED, TWO_OUT) if self.odds.get(code, 0.0) >= least)
-        self.high = {code: self.high.get(code, at) for code in high}
+        holds = any(card.place is HAND for card in self.cards)
+        # Of two in the hands one may be held over a slot: what lies there is laid once none is.
+        begins = {RETURNED: at, TWO_OUT: at, ELSEWHERE: at if holds else at - SETTLED_MS}
+        high = (code for code in begins if self.odds.get(code, 0.0) >= least)
+        self.high = {code: self.high.get(code, begins[code]) for code in high}
         fresh = [code for code, since in self.high.items() if at - since < SETTLED_MS]
         self.odds |= dict.fromkeys(fresh, math.nextafter(least, 0))
         self.rising = bool(fresh)

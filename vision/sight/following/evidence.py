@@ -47,6 +47,7 @@ LINGERS = math.log(1 / 2) * MOUTH_MS / 200
 # How much less likely, ln, such a card seems to be partly out with its edge near the lip: of 17
 # pictures of 15 films none; of 24 of cards that went back 11.
 AT_LIP = math.log(1 / 20)
+TURNS = math.log(1 / 50)
 # What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve
 # and no cut card. At 0, `out` was in time for 86 of 100 cards at 15 pictures a second, not for 90.
 STILL_MS = 200
@@ -154,7 +155,9 @@ class AtMouth(NamedTuple):
 class EdgeWatch:
     """Tells where the edge of a card at the lip is and which way it goes, as one symbol."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, comes: bool = False) -> None:
+        """`comes`: of what comes behind a card that is out wholly, whose edge says nothing of it."""
+        self._ends = {0, 2} if comes else {0}
         self._past: list[tuple[int, float]] = []
 
     def look(self, logits: Values, at: int) -> int:
@@ -166,7 +169,7 @@ class EdgeWatch:
         while len(self._past) > 1 and at - self._past[1][0] >= MOVED_MS:
             del self._past[0]
         moved = shift - self._past[0][1] if self._past else 0.0
-        if logits[:3].argmax() == 0:
+        if logits[:3].argmax() in self._ends:
             self._past.clear()
         else:
             self._past.append((at, shift))
@@ -314,7 +317,7 @@ class LipEvidence:
         either = np.logaddexp.reduce(np.concatenate([table.edges, back])) - np.log(4)
         self._out = table.edges - either
         self._returns = np.logaddexp.reduce(back) - np.log(2) - either
-        self._edge = EdgeWatch()
+        self._edge, self._next = EdgeWatch(), EdgeWatch(comes=True)
         self._weights = table.cut
         self._at: int | None = None
         self._still_since = 0  # ms: since when a card shows at the lip, and its edge rests
@@ -347,6 +350,7 @@ class LipEvidence:
         shares = _softmax(logits[:3])
         phases = np.log(shares * (1 - MOUTH_FLAT) + MOUTH_FLAT / len(shares))
         edge, seen = self._edge.look(logits, at), float(shares[1])
+        comes = self._out[:, self._next.look(logits, at)] * seen
         if logits[:3].argmax() == 0 or not self._edge.rests(edge):
             self._still_since = at
         self.covered = any(look.covered for look in near)
@@ -359,8 +363,8 @@ class LipEvidence:
         self.mouth = AtMouth(come, stays, before, max(come, float(hand)))
         found = np.array([
             rest,
-            partly + seen * self._out[0, edge],
-            partly + seen * self._out[1, edge],
+            partly + comes[0],
+            partly + comes[1],
             wholly,
             wholly,
             partly + seen * self._returns[edge],

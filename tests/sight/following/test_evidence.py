@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.detection.mouth import CARDS_BEFORE
 from vision.sight.following.cards import Lip
 from vision.sight.following.evidence import (
-    AT_LIP,
     EDGE_SYMBOLS,
     HAND_LINE,
     HAND_MS,
+    LEARNT,
     LINGERS,
     MOUTH_FLAT,
     MOUTH_MS,
@@ -23,6 +24,7 @@ from vision.sight.following.evidence import (
     REACHES,
     STILL_MS,
     STIRS,
+    TURNED_PARTLY,
     WAITS,
     EdgeWatch,
     LipEvidence,
@@ -128,15 +130,12 @@ def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     assert found[Lip.RETURNING] > found[Lip.EMERGING]
 
 
-def test_card_whose_edge_is_near_the_lip_is_not_held_before_the_shoe() -> None:
-    """One that is held there seems to be partly out at times, but far; one that goes back, near."""
+def test_card_that_is_partly_out_is_none_that_is_held_before_the_shoe() -> None:
+    """It comes behind that one, or is that one on its way back."""
     lip = LipEvidence(_table())
     lip.take(_wholly(1.2), 0)
-    far, near = (
-        lip.take([0.0, 6.0, 0.0, shift, *_wholly(shift)[4:]], at)
-        for at, shift in ((100, 0.7), (200, 0.2))
-    )
-    assert far[Lip.LINGERS] - near[Lip.LINGERS] > 2
+    found = lip.take([0.0, 6.0, 0.0, 0.7, *_wholly(0.7)[4:]], 100)
+    assert max(found[Lip.PARTLY], found[Lip.RETURNING]) - found[Lip.LINGERS] > 2
 
 
 @pytest.mark.parametrize(("shift", "lies"), [(1.2, True), (1.5, False)])
@@ -263,7 +262,7 @@ def edges(*pictures: tuple[int, float | None]) -> list[tuple[int, int]]:
         phases = (6, 0, 0) if shift is None else (0, 6, 0)
         symbol = watch.look(np.array([*phases, shift or 0.0]), at)
         way, reach = divmod(symbol, len(REACHES) + 1)
-        assert (watch.is_near(symbol), watch.rests(symbol)) == (reach == 0, way == STILL)
+        assert watch.rests(symbol) == (way == STILL)
         found.append((way, reach))
     return found
 
@@ -290,6 +289,15 @@ def test_edge_that_moved_rests_again_after_a_while() -> None:
 def test_edge_of_another_card_has_not_moved_yet() -> None:
     """Between them the mouth was at rest."""
     assert edges((0, 0.0), (50, None), (100, 0.3))[-1] == (STILL, 0)
+
+
+def test_edge_of_what_comes_behind_a_card_has_not_moved_yet() -> None:
+    """Where the card before it is wholly out; one that goes back has moved in."""
+    out = np.array([0.0, 0.0, 6.0, 1.2]), np.array([0.0, 6.0, 0.0, 0.5])
+    for comes, way in ((False, IN), (True, STILL)):
+        watch = EdgeWatch(comes=comes)
+        symbols = [watch.look(picture, at) for at, picture in zip((0, 50), out, strict=True)]
+        assert symbols[-1] // (len(REACHES) + 1) == way
 
 
 def test_edge_is_near_between_or_far_out() -> None:
@@ -360,7 +368,8 @@ def test_picture_counts_by_the_time_since_the_one_before() -> None:
     """Up to the time within which pictures fail together; the first counts in full."""
     first = _lip((0, REST))
     shares = np.exp([6, 0, 0]) / np.exp([6, 0, 0]).sum() * (1 - MOUTH_FLAT) + MOUTH_FLAT / 3
-    assert first[[Lip.REST, Lip.EMERGING, Lip.WHOLLY]] == pytest.approx(np.log(shares), abs=1e-3)
+    likely = np.log(shares) - np.log(LEARNT)
+    assert first[[Lip.REST, Lip.EMERGING, Lip.WHOLLY]] == pytest.approx(likely, abs=1e-3)
     half, whole, late = (
         _lip((0, REST), (round(ms), REST)) for ms in (MOUTH_MS / 2, MOUTH_MS, 9999)
     )
@@ -377,9 +386,18 @@ def test_states_that_look_alike_are_as_likely() -> None:
     assert found[Lip.LINGERS] == pytest.approx(found[Lip.WHOLLY] + LINGERS)
     stirs = _lip((0, _wholly(0.5)), (1000, _wholly(0.9)))
     assert stirs[Lip.STAYS] == pytest.approx(stirs[Lip.WHOLLY] + STIRS)
-    partly = [0.0, 6.0, 0.0, 0.9, *_wholly(0.9)[4:]]
-    far, near = (_lip((0, [*partly[:3], shift, *partly[4:]])) for shift in (0.9, 0.1))
-    assert far[Lip.LINGERS] - near[Lip.LINGERS] == pytest.approx(-AT_LIP)
+    partly = _lip((0, [0.0, 6.0, 0.0, 0.9, *_wholly(0.9)[4:]]))
+    held = partly[Lip.LINGERS] - TURNED_PARTLY
+    assert held == pytest.approx(partly[Lip.HIDDEN] - math.log(MOUTH_FLAT))
+
+
+def test_what_the_network_saw_rarely_says_more() -> None:
+    """Its answers are of what it learnt: a card partly out was one in six."""
+    found = _lip((0, [0.0, 0.0, 0.0, 0.9, *_wholly(0.9)[4:]]))
+    rest, partly, wholly = LEARNT
+    assert found[Lip.WHOLLY] - found[Lip.REST] == pytest.approx(math.log(rest / wholly))
+    hidden = found[Lip.HIDDEN] - LINGERS - math.log(MOUTH_FLAT)
+    assert hidden - found[Lip.REST] == pytest.approx(math.log(rest / partly))
 
 
 def _partly(shift: float, *, hand: float = -6.0) -> list[float]:

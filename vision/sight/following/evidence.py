@@ -26,8 +26,10 @@ Logits = Sequence[float] | NDArray[np.floating]
 # Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
 # bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
 MOUTH_MS = 60.0
-# The share of pictures (0 to 1) of which the mouth's network says nothing.
-MOUTH_FLAT = 0.006
+# The share of pictures (0 to 1) of which the mouth's network says nothing, and the shares that it
+# learnt of mouths at rest, cards partly and wholly out (`models.evaluate.mouth`): its answers are
+# as probable as in such a world, and what is rare there says more.
+MOUTH_FLAT, LEARNT = 0.006, (0.474, 0.169, 0.358)
 # The edge of a card goes out or in if it moves by so much, in depths of a card, within so many ms,
 # and is near the mouth, between, or far out of it by where these end; a symbol joins both.
 MOVED, MOVED_MS, REACHES = 0.08, 100, (0.35, 0.65)
@@ -40,14 +42,13 @@ HAND_LINE = (2.0, -4.0)
 # long must it have been there to draw a card that the mouth does not see: one that carries a card
 # off draws no other on its way.
 HAND_MS = 150
-# A card that is held or turned before the shoe looks partly or wholly out by turns, with 1 in 2
-# each for some 0.2 s. If it changed never, a second draw would be taken for it; if it did in each
-# picture, it would seem to be pushed back and drawn again.
+# A card that is held or turned before the shoe looks now so and now so, each for some 0.2 s: what
+# it shows is half as likely as of one that leaves.
 LINGERS = math.log(1 / 2) * MOUTH_MS / 200
-# How much less likely, ln, such a card seems to be partly out with its edge near the lip: of 17
-# pictures of 15 films none; of 24 of cards that went back 11.
-AT_LIP = math.log(1 / 20)
-TURNS = math.log(1 / 50)
+# How much less likely, ln, such a card seems to be partly out than wholly: of 1,861 pictures of ten
+# films it did in 2. More than that, since cards are turned there; at 1, the second of two in the
+# hand is taken for the first.
+TURNED_PARTLY = math.log(1 / 50)
 # What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve
 # and no cut card. At 0, `out` was in time for 86 of 100 cards at 15 pictures a second, not for 90.
 STILL_MS = 200
@@ -156,7 +157,7 @@ class EdgeWatch:
     """Tells where the edge of a card at the lip is and which way it goes, as one symbol."""
 
     def __init__(self, *, comes: bool = False) -> None:
-        """`comes`: of what comes behind a card that is out wholly, whose edge says nothing of it."""
+        """`comes`: of the next card, of which that of a card wholly out before it says nothing."""
         self._ends = {0, 2} if comes else {0}
         self._past: list[tuple[int, float]] = []
 
@@ -175,11 +176,6 @@ class EdgeWatch:
             self._past.append((at, shift))
         way = 1 + (moved > MOVED) - (moved < -MOVED)
         return way * (len(REACHES) + 1) + sum(shift >= end for end in REACHES)
-
-    @staticmethod
-    def is_near(symbol: int) -> bool:
-        """Whether the edge of that symbol is near the lip."""
-        return symbol % (len(REACHES) + 1) == 0
 
     @staticmethod
     def rests(symbol: int) -> bool:
@@ -348,7 +344,7 @@ class LipEvidence:
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
         shares = _softmax(logits[:3])
-        phases = np.log(shares * (1 - MOUTH_FLAT) + MOUTH_FLAT / len(shares))
+        phases = np.log(shares * (1 - MOUTH_FLAT) + MOUTH_FLAT / len(shares)) - np.log(LEARNT)
         edge, seen = self._edge.look(logits, at), float(shares[1])
         comes = self._out[:, self._next.look(logits, at)] * seen
         if logits[:3].argmax() == 0 or not self._edge.rests(edge):
@@ -370,7 +366,7 @@ class LipEvidence:
             partly + seen * self._returns[edge],
             rest,
             wholly,
-            max(partly + (AT_LIP if self._edge.is_near(edge) else 0.0), wholly) + LINGERS,
+            max(partly + TURNED_PARTLY, wholly) + LINGERS,
             wholly + (0.0 if self._edge.rests(edge) else STIRS),
             max(partly, wholly) + LINGERS + math.log(max(hand - self._hands[-1][1], MOUTH_FLAT)),
         ])  # fmt: skip

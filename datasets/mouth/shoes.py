@@ -225,7 +225,7 @@ class Shoe:
         hollow = self._notch is not None and min(self._notch[:2]) > 10
         self.shows_rest = self._open > 8 or hollow or self._opacity < 1
         # Where the next card waits a part out, the cover ends at the lip: it is seen to rest there.
-        self.waits = float(rng.uniform(8, 40)) if rng.random() < 0.22 else 0.0
+        self.waits = float(rng.uniform(8, 40)) if rng.random() < 0.3 else 0.0
         if self.waits:
             self._open = self.waits + float(rng.normal(0, 1.5))
             self.shows_rest = True
@@ -423,11 +423,12 @@ def _cut_card(rng: Rng) -> Image:
     kind, colour = rng.random(), _bright(rng)
     if kind < 0.15:
         colour = (30, 205, 240)
-    elif kind < 0.45:
-        grey = float(rng.choice([15, 60, 150, 225, 240, 248]))
+    elif kind < 0.5:
+        # Mostly white: a white one that waits half out was taken for a face.
+        grey = float(rng.choice([15, 60, 150, 215, 225, 232, 240, 248]))
         blue, green, red = (int(v) for v in np.clip(grey + rng.normal(0, 6, 3), 5, 255))
         colour = blue, green, red
-    elif kind < 0.6:  # of any dull colour
+    elif kind < 0.62:  # of any dull colour
         blue, green, red = (int(v) for v in rng.uniform(20, 240, 3))
         colour = blue, green, red
     card = np.ascontiguousarray(cut_card(_CARD_PX, color=colour))

@@ -44,9 +44,8 @@ OUT, PLACED = 0.97, 0.98
 # A coup is decided so long, ms, after the first card of the next one left: what was still open of
 # it when it was cleared is known by then.
 DECIDED_MS = 2000
-# That two cards left as one, or one went back, is believed once it has been so likely for so long,
-# ms: a card that a squeezing player lays over the third slot seemed to be a second one for 0.7 s;
-# so is a card in another slot while one is in a hand.
+# That two cards left as one, one went back, or lies elsewhere while one is in a hand, is believed
+# once it was so likely for so long, ms: a card squeezed over a third slot was a second for 0.7 s.
 SETTLED_MS = 2000
 # The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
 SURE_ODDS = 50.0
@@ -254,8 +253,8 @@ class Account:
     def _settle(self, at: int) -> None:
         """Leave undecided what has not been as likely as what is alleged for long enough."""
         least = self.alleged.least
+        # Of two in the hands one may be held over a slot.
         holds = any(card.place is HAND for card in self.cards)
-        # Of two in the hands one may be held over a slot: what lies there is laid once none is.
         begins = {RETURNED: at, TWO_OUT: at, ELSEWHERE: at if holds else at - SETTLED_MS}
         high = (code for code in begins if self.odds.get(code, 0.0) >= least)
         self.high = {code: self.high.get(code, begins[code]) for code in high}

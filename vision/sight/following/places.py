@@ -58,9 +58,8 @@ SURE, LAIN_MS, FURNITURE_MS, FORGOTTEN_MS = 0.7, 400, 15_000, 60_000
 # A card in the hand was exposed if its face showed for so long, ms: on films of simulator and of
 # another renderer 150 cards that were not exposed showed one for at most 50.
 FLASH_MS = 150
-# And if the classifier was once so sure of one face in it (0 to 1): of the backs under fingers on
-# four films none, of 60, came to more than 0.12, of faces in the hand 28 of 31 to 0.13 and all of
-# five on another film to 0.99.
+# And if the classifier was once so sure of one face in it (0 to 1): of 60 backs under fingers none
+# came to more than 0.12, 28 of 31 faces in the hand to 0.13, five of another film to 0.99.
 FLASHED = 0.3
 # Edges of bins. Scores of boxes (0 to 1): below the first they are not asked for, below the second
 # there is none, from the third on it is strong. Share of a slot under a hand. Mean difference of a

@@ -707,7 +707,7 @@ def test_first_burned_card_is_turned_and_laid_aside_before_the_next_is_drawn() -
         found = PROCEDURE.moves(burn((card,), Lip.PARTLY)).moves
         carried = only(m for m in found if m.lip is None)
         assert (carried.cards, carried.burning) == ((after,), True)
-        assert carried.rate == ACTIONS[action].due / 2
+        assert carried.rate == ACTIONS[action].due / 4
         hasty = only(m for m in found if m.lip is Lip.WHOLLY)
         assert hasty.cards == (BURNED, BURNED)
         assert hasty.rate == pytest.approx(ACTIONS["out"].due * UNUSUAL)

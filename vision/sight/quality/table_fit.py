@@ -48,8 +48,8 @@ CARDS = 8
 FEW_DRAWN, ENOUGH_DRAWN = 2, 5
 # So many cards in a row that nobody saw leave are held back, once the view was believed.
 UNDRAWN = 4
-# A card that came to lie was seen to leave where the mouth showed one so long before, ms. Shorter,
-# and cards that are held before they are laid count as not seen; longer, and a hand that passed
+# A card that is out was seen to leave where the mouth showed one so long before, ms. Shorter, and
+# cards that are known only as they are laid count as not seen; longer, and a hand that passed
 # counts as a draw.
 DRAWN_MS = 6000
 OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far below the even chance
@@ -313,7 +313,7 @@ class TableFit:
         news = tuple(events)
         for event in news:
             if isinstance(event, CoupSeen):
-                self._note(at, event)
+                self._note(event)
                 self._held = [held for held in self._held if not _is_of(held, event.coup)]
             self._held.append(event)
         sized = len(self._laid) >= SIZED
@@ -366,12 +366,12 @@ class TableFit:
             self._left |= {card.order for card in out}
             yield CoupSeen(at, max(self._reported.values(), default=0) + 1, out, sure=False)
 
-    def _note(self, at: int, event: CoupSeen) -> None:
+    def _note(self, event: CoupSeen) -> None:
         """Take where the cards of a coup lie, in which order they came and which are unread."""
         for number, card in enumerate(event.cards):
             new = card.slot is not None and (event.coup, number) not in self._cards
             if new and event.coup > self._known:
-                drawn = self._cards[event.coup, number] = self._was_drawn(at)
+                drawn = self._cards[event.coup, number] = self._was_drawn(card.out_at)
                 self._drawn.append(drawn)
             if card.card is not None:
                 self._declined = None
@@ -388,10 +388,10 @@ class TableFit:
         enough &= 2 * sum(self._drawn) >= len(self._drawn)
         self._is_as_due = all(hands) and enough
 
-    def _was_drawn(self, at: int) -> bool:
-        """Whether a card was seen to leave that did not come to lie before this one."""
-        while self._draws:
-            if at - self._draws.popleft() <= DRAWN_MS:
+    def _was_drawn(self, out_at: int) -> bool:
+        """Whether a card that was out by then, ms, and none before it, was seen to leave."""
+        while self._draws and self._draws[0] <= out_at + LOOK_EVERY_MS:
+            if out_at - self._draws.popleft() <= DRAWN_MS:
                 return True
         return False
 

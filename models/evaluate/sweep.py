@@ -29,10 +29,11 @@ OF_LOOKS = {"PLACE_MS", "BURST_MS", "ASIDE_SEEN", "ASIDE_UNSEEN"}
 # A number is tried at so many times its value: what a factor of four does not show, nobody could
 # have set by hand.
 TIMES = (0.5, 2.0)
-# What is no measure but a name or a count of the game, and the speeds of which rates are made.
+# What is no number set by hand: a name or a count of the game, a speed of which rates are made,
+# what was measured.
 FIXED = {
     "FIRST_CARDS", "COMPLETE", "HAND_OF", "EDGE_SYMBOLS", "SYMBOLS", "MOST_SHOWN", "SURE_ODDS",
-    "MOVING", "NEXT", "AT_TIMES", "DEPARTURE",
+    "MOVING", "NEXT", "AT_TIMES", "DEPARTURE", "LEARNT",
 }  # fmt: skip
 HEADS = ("number", "value", "times", "right", "held", "wrong", "accused", "incidents", "in time")
 Counts = tuple[int, ...]

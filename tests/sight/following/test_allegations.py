@@ -39,7 +39,7 @@ from vision.sight.following.decisions import (
     rounded,
 )
 from vision.sight.following.hypotheses import LEAST_LAWFUL, Decoder, Hypothesis, State
-from vision.sight.following.procedure import OVER, RETURNED, TWO_OUT, Procedure
+from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TWO_OUT, Procedure
 from vision.sight.reading.faces import Face
 
 EMPTY, LIES = -3.0, 3.0
@@ -537,6 +537,22 @@ def test_over_draw_is_believed_at_once() -> None:
     """It shows on the table, and stays there."""
     found = account({state(*LAY, codes=(OVER,)): 0.99, state(*LAY): 0.01})
     assert (found.rising, found.odds) == (False, {OVER: pytest.approx(99)})
+
+
+def test_card_elsewhere_is_believed_at_once_unless_one_is_in_a_hand() -> None:
+    """Of two in the hands the first may be held over a slot while the second is drawn."""
+    for cards, rising in (
+        (LAY[:2], False),
+        ((*LAY[:2], CARDS[HAND, UNSEEN[BACK], None]), True),
+    ):
+        wrong = {state(*cards, codes=(ELSEWHERE,)): 0.99, state(*cards): 0.01}
+        found = account({state(*LAY[:1]): 1.0})
+        for at in (1000, 1000 + SETTLED_MS - 1):
+            found.odds[ELSEWHERE] = 99.0  # it was likely before the card on its way was drawn
+            found.take(at, wrong)
+            assert (found.rising, found.odds[ELSEWHERE] >= LEAST) == (rising, not rising)
+        found.take(1000 + SETTLED_MS, wrong)
+        assert (found.rising, found.odds[ELSEWHERE] >= LEAST) == (False, True)
 
 
 def test_coup_is_decided_a_while_after_the_next_one_began() -> None:

@@ -17,7 +17,7 @@ from vision.sight.detection.classifier import FACES, Observation
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.places import SlotObservation
 from vision.sight.geometry.plane import Image, Points, Pose, TableView
-from vision.sight.quality.table_fit import HANDS, MIRROR, MOUTH, UNREAD, Drift, TableFit
+from vision.sight.quality.table_fit import DRAWN_MS, HANDS, MIRROR, MOUTH, UNREAD, Drift, TableFit
 
 REST, WHOLLY = 0.0, 1.0  # how likely a card is wholly out
 VIEW = table_view()
@@ -274,6 +274,23 @@ def test_hands_that_clear_the_table_are_no_draws() -> None:
         fit.take(at + 500, REST, [])
     assert not any(coup(fit, 2, drawn=False))
     assert fit.reason == MOUTH
+
+
+def test_card_was_seen_to_leave_however_late_its_place_is_known() -> None:
+    """In a first coup of which it was long open whether its cards are burned."""
+    fit, begin = fit_of(), COUP_MS
+    show(fit, begin - CARD_MS, ())
+    for index in range(4):
+        fit.take(begin + index * CARD_MS, WHOLLY, [])
+        fit.take(begin + index * CARD_MS + 500, REST, [])
+        for later in (700, 1200):
+            show(fit, begin + index * CARD_MS + later, DEAL_ORDER[: index + 1])
+    cards = tuple(
+        SeenCard(4 + index, begin + index * CARD_MS, Life.LYING, slot, card=ACE)
+        for index, slot in enumerate(DEAL_ORDER)
+    )
+    late = begin + 10 * DRAWN_MS
+    assert fit.take(late, REST, [CoupSeen(late, 1, cards)])
 
 
 def test_single_card_that_the_mouth_missed_holds_nothing_back() -> None:

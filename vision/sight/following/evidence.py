@@ -45,9 +45,9 @@ HAND_MS = 150
 # A card that is held or turned before the shoe looks now so and now so, each for some 0.2 s: what
 # it shows is half as likely as of one that leaves.
 LINGERS = math.log(1 / 2) * MOUTH_MS / 200
-# How much less likely, ln, such a card seems to be partly out than wholly: of 1,861 pictures of ten
-# films it did in 2. More than that, since cards are turned there; at 1, the second of two in the
-# hand is taken for the first.
+# How much less likely, ln, such a card seems to be partly out than wholly: in 1,861 pictures of ten
+# films it did twice, where it did not go back and no next card came. More than that, since cards
+# are turned there; at 1, the second of two in the hand is taken for the first.
 TURNED_PARTLY = math.log(1 / 50)
 # What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve
 # and no cut card. At 0, `out` was in time for 86 of 100 cards, not for 90.

@@ -48,9 +48,9 @@ CARDS = 8
 FEW_DRAWN, ENOUGH_DRAWN = 2, 5
 # So many cards in a row that nobody saw leave are held back, once the view was believed.
 UNDRAWN = 4
-# A card that is out was seen to leave where the mouth showed one so long before, ms. Shorter, and
-# cards that are known only as they are laid count as not seen; longer, and a hand that passed
-# counts as a draw.
+# A card that is out was seen to leave where the mouth showed one so long before, ms, or within a
+# look after. Shorter, and cards that are known only as they are laid count as not seen; longer, and
+# a hand that passed counts as a draw.
 DRAWN_MS = 6000
 OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far below the even chance
 # So many of the first four cards of one coup, seen to leave and laid where they were due, make the

@@ -173,7 +173,10 @@ def test_face_of_a_card_that_nobody_saw_leave_may_be_another_cards(
     coup = account()
     coup.found = found
     reads = [Card.parse(name) if name else None for name in ("Js", "2d", "Kh", "", "Kh")]
-    assert coup.repeated(reads) == (Card.parse(twice) if twice else None)
+    assert coup.repeated([Face(read=read) for read in reads]) == (
+        Card.parse(twice) if twice else None
+    )
+    assert coup.repeated([Face(read=read, apart=True) for read in reads]) is None
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,15 @@ def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     assert found[Lip.RETURNING] > found[Lip.EMERGING]
 
 
+@pytest.mark.parametrize(("shift", "goes"), [(0.85, False), (0.5, False), (0.1, True)])
+def test_card_whose_edge_rests_far_out_goes_not_back(shift: float, *, goes: bool) -> None:
+    """A hand may bring it back over the lip; one that was pushed in rests with a bit in sight."""
+    lip, partly = LipEvidence(_table()), [0.0, 6.0, 0.0, shift, *_wholly(shift)[4:]]
+    lip.take(partly, 0)
+    found = lip.take(partly, 100)
+    assert bool(found[Lip.PARTLY] - found[Lip.RETURNING] < 2) is goes
+
+
 def test_card_that_is_partly_out_is_none_that_is_held_before_the_shoe() -> None:
     """It comes behind that one, or is that one on its way back."""
     lip = LipEvidence(_table())

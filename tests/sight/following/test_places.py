@@ -122,6 +122,28 @@ def test_card_at_rest_outside_the_slots_is_seen_elsewhere(view: TableView) -> No
     assert not any(watch.look(inside, at) for at in range(20_000, 22_000, 200))
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "kind", "score", "shows"),
+    [
+        (610, 140, Kind.FACE, 0.9, True),
+        (610, 140, Kind.BACK, 0.9, False),
+        (610, 140, Kind.FACE, 0.6, False),
+        (703, 53, Kind.FACE, 0.9, False),
+        (300, 250, Kind.FACE, 0.9, False),
+    ],
+    ids=["open", "a back", "unsure", "in the mouth", "far away"],
+)
+def test_card_that_lies_open_before_the_mouth_is_noticed(
+    view: TableView, x: int, y: int, kind: Kind, score: float, *, shows: bool
+) -> None:
+    """The mouth's network may take it for one that shows its face in the shoe."""
+    watch = ElsewhereWatch(view)
+    watch.look([Detection(_area(x, y), kind, score)], 0)
+    assert watch.before_mouth is shows
+    watch.look([], 100)
+    assert not watch.before_mouth
+
+
 # --- boxes that are looked for where the picture changed -----------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -168,6 +169,26 @@ def test_face_in_a_slot_that_no_card_holds_is_forgotten_and_its_copy_given_back(
     desk.reader.forget_bare(WHERE.coup, ())
     assert WHERE not in desk.reader.faces
     known(desk)
+
+
+def test_cards_read_alike_that_lie_open_at_once_are_apart() -> None:
+    """One that was laid down in another slot shows there first, and then no more."""
+    desk, other = Desk(), Where(1, int(Slot.PUNTO_2))
+    known(desk)
+    box = Detection(box_around(STAGE.view.quad_px(PLACES[Slot.PUNTO_2])), Kind.FACE, 0.9)
+    for _ in range(60):
+        desk.at += 33
+        desk.reader.look(STAGE.felt, desk.at, {other: box})
+    face = desk.reader.faces[other]
+    assert face.read == desk.face.read == CARDS[0]
+    assert [face.apart, desk.face.apart] == [False, False]
+    here = replace(box, quad=box_around(STAGE.view.quad_px(PLACES[Slot.PUNTO_1])))
+    desk.reader.look(STAGE.felt, desk.at + 33, {WHERE: here, other: box})
+    assert face.apart
+    assert desk.face.apart
+    before = desk.looks
+    desk.reader.look(STAGE.felt, desk.at + 66, {WHERE: here, other: box})
+    assert desk.looks - before == 1  # the one whose turn it is
 
 
 def test_card_of_another_deck_is_foreign_and_never_read() -> None:

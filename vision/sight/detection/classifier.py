@@ -262,8 +262,7 @@ HIDDEN_MS = 200
 # first, or a lower second, accuses sooner.
 SWITCHED, LAID_ON = 2e-3, 0.1
 # How likely (0 to 1) a stretch shows a face that is not there, and how soon that ends, ms: a hand
-# that leaves misleads, and a card that moves. Longer, and a switch is alleged later; shorter, and a
-# slow hand makes a misread a crime.
+# that leaves misleads. Longer delays what is alleged; shorter, and a misread becomes a crime.
 MISREAD, MISREAD_MS = 0.01, 80.0
 # Two observations further apart than this, ms, show a face for so long only.
 APART_MS = 400

@@ -17,7 +17,7 @@ import numpy as np
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Infer, Tensor
-from vision.sight.geometry.plane import Homography, Image, Overhead, Points, TableView
+from vision.sight.geometry.plane import Homography, Image, Overhead, Points, TableView, shared_area
 
 # --- the patch ------------------------------------------------------------------------------------
 
@@ -82,16 +82,15 @@ def mouth_outline(view: TableView) -> Points:
     return view.homography.to_px([middle + x * way + y * across for x, y in ends])
 
 
+def shows(patch: Points, quad: Points) -> bool:
+    """Whether a share of BESIDE or more of a quad (4 x 2 px) lies in a patch's outline (4 x 2)."""
+    return abs(shared_area(quad, patch)) >= BESIDE * abs(cv2.contourArea(quad))
+
+
 def slots_beside(view: TableView) -> list[Slot]:
-    """Return the slots of which a share of BESIDE or more lies in the patch."""
-    patch = np.asarray(mouth_outline(view), np.float32)
-    found = []
-    for slot, area in view.slots.items():
-        quad = cv2.convexHull(np.asarray(view.homography.to_px(area), np.float32))
-        shared, _ = cv2.intersectConvexConvex(cv2.convexHull(patch), quad)
-        if shared >= BESIDE * cv2.contourArea(quad):
-            found.append(slot)
-    return found
+    """Return the slots that a patch shows."""
+    patch = mouth_outline(view)
+    return [slot for slot, area in view.slots.items() if shows(patch, view.homography.to_px(area))]
 
 
 def exit_way(view: TableView) -> Points:

@@ -37,9 +37,8 @@ from vision.sight.following.procedure import ELSEWHERE, FIRST_CARDS, OVER, RETUR
 from vision.sight.reading.faces import Face
 
 # From these probabilities on a card is reported to be out, and how a coup lies: 50 to 1, the odds
-# from which a departure from procedure is alleged, or else the layout of a card that went back into
-# the shoe would be open when its return is alleged. A card that was reported as out is withdrawn
-# below 1 - OUT.
+# from which a departure is alleged, or else the layout of a card that went back would be open when
+# its return is alleged. A card that was reported as out is withdrawn below 1 - OUT.
 OUT, PLACED = 0.97, 0.98
 # A coup is decided so long, ms, after the first card of the next one left: what was still open of
 # it when it was cleared is known by then.
@@ -124,9 +123,8 @@ class Account:
         shares: dict[str, float] = defaultdict(float)
         for state, p in self.likeliest:
             slots = (None if slot is None else Slot(slot) for slot in state.layout)
-            shares[
-                " ".join(f"{s.name[0]}{s // 2 + 1}" if s is not None else "–" for s in slots)
-            ] += p
+            names = (f"{s.name[0]}{s // 2 + 1}" if s is not None else "–" for s in slots)
+            shares[" ".join(names)] += p
         total = sum(shares.values()) or 1.0
         return tuple((n, p / total) for n, p in sorted(shares.items(), key=lambda pair: -pair[1]))
 
@@ -141,15 +139,17 @@ class Account:
         words = [f"{name} ({p:.0%})" for name, p in self.layouts[:2]]
         return f"It may be {' or '.join(words)}."
 
-    def repeated(self, reads: Sequence[Card | None]) -> Card | None:
+    def repeated(self, faces: Sequence[Face]) -> Card | None:
         """Return the face of a card that nobody saw leave, and of another that was seen to leave.
 
-        A card that a player laid down in the next slot and the dealer put back is likelier: of
-        eight decks, one card in twelve is like one of five others.
+        A card that a player laid down in the next slot and the dealer put back is likelier, unless
+        both lay open at once: of eight decks, one card in twelve is like one of five others.
         """
-        left = [card for n, card in enumerate(reads) if n not in self.found]
-        found = (reads[n] for n in sorted(self.found) if n < len(reads))
-        return next((card for card in found if card is not None and card in left), None)
+        left = [face for n, face in enumerate(faces) if n not in self.found]
+        found = (faces[n] for n in sorted(self.found) if n < len(faces))
+        pairs = ((one.read, one.apart and other.apart) for one in found for other in left
+                 if one.read == other.read)  # fmt: skip
+        return next((read for read, apart in pairs if read is not None and not apart), None)
 
     def counts(self, states: Weighed) -> int:
         """Return how many cards are to be reported as out."""

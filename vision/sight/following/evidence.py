@@ -38,9 +38,8 @@ EDGE_SYMBOLS = 3 * (len(REACHES) + 1)
 # more in each draw of 58 films, with nobody there -4 at the median.
 HAND_LINE = (2.0, -4.0)
 # A hand that was there so long ago, ms, or in the picture before, may have done what shows now: one
-# that draws quickly is gone with the card in the first picture in which that is wholly out. For so
-# long must it have been there to draw a card that the mouth does not see: one that carries a card
-# off draws no other on its way.
+# that draws quickly is gone as the card is wholly out. For so long must it have been there to draw
+# a card that the mouth does not see: one that carries a card off draws no other on its way.
 HAND_MS = 150
 # A card that is held or turned before the shoe looks now so and now so, each for some 0.2 s: what
 # it shows is half as likely as of one that leaves.
@@ -55,21 +54,20 @@ STILL_MS = 200
 # A card waits half out where those before it did, give or take so many depths of a card: they slide
 # to the same stop. At 0, what waits behind the last card of a coup is taken for that going back.
 WAITS = 0.2
-# How much less likely, ln, a card that lies before the shoe is in a picture in which an edge moves:
-# what a hand holds there moves. At 0, a card that is squeezed near the shoe is a second one.
+# How much less likely, ln, a card that lies before the shoe is in a picture in which an edge moves,
+# and one that goes back in one in which its edge rests and is not near. At 0, a card that is
+# squeezed near the shoe is a second one, and one that a hand brings back over the lip goes back.
 STIRS = math.log(1 / 20)
-# Over how many of the last cards the usual look is taken. On a deck of the simulator all backs
-# looked like faces, by odds of 19; true exposures on films of another renderer are 4,000 times as
-# much like a face as the deck's backs.
+# Over how many of the last cards the usual look is taken. All backs of one deck looked like faces,
+# by odds of 19; true exposures are 4,000 times as much like a face as the deck's backs.
 USUAL_CARDS = 15
 # For so long, ms, does a face show in the mouth before it counts as exposed (what is one by 1 in 4,
 # four times as long), and so surely (0 to 1) must no card be out: the corner of one that is drawn
 # and turned passes in less.
 EXPOSED_MS, EXPOSED = 300, 0.8
 # And so likely (0 to 1) must it be a face, of all that shows, and of what is no back: of 19 true
-# ones of seven films one came to 0.83 and 0.99, the others to 0.99 and more, a white cut card that
-# waits half out to 0.83 and 0.84; what stays at the mouth, as unlike the cards before, came to 0.02
-# and 0.92, 0.14 and 0.15, or for 350 ms to 0.15 and 0.97.
+# ones one came to 0.83 and 0.99, the others to 0.99 and more, a white cut card that waits half out
+# to 0.83 and 0.84, what stays at the mouth to 0.15 and 0.15, or for 350 ms to 0.15 and 0.97.
 SHOWN, FACED = 0.1, 0.9
 # The most that counts of a network's word for the cut card in one picture, and of what waits, ln of
 # odds; and what those of a thing are that stays where it is.
@@ -89,9 +87,8 @@ HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 # over them to 5.2. It is so for so long, ms, before its going means that it is out; it is gone if,
 # once a hand was there, what waits is no more like one than so much.
 LIES, LIES_MS, GONE = 6.0, 300, 2.0
-# From these probabilities on the lip shows the cut card, and a card that is out. True cut cards
-# came to 0.998 and more on three films of another renderer and to 0.86 to 1 on four of 960 x 540
-# pixels; arms over the mouth to 0.59 and 0.76, cards to 0.61.
+# From these probabilities on the lip shows the cut card, and a card that is out. Seven true cut
+# cards came to 0.86 and more, arms over the mouth to 0.59 and 0.76, cards to 0.61.
 CUT, NEXT_OUT = 0.8, 0.5
 # The cut card is out for sure if so long, ms, after it was known no card lies that left as it did:
 # a back between two hands was taken for it.
@@ -99,9 +96,8 @@ SURE_MS = 2000
 # What the network's word for the cut card is taken to be of a card before those of this shoe are
 # known, ln of odds: in 46 films it was -6 to -3. Lower, and an arm among the first is a cut card.
 FIRST_WORD = -3.0
-# The weights of a fitted file: of the network's word on average against its usual one for cards
-# that leave; of how unlike the cards before it was in any picture; of what waited before; and what
-# is always added.
+# The weights of a fitted file: of the network's word on average against its usual one; of how
+# unlike the cards before it was in any picture; of what waited before; and what is always added.
 WEIGHTS = ("leaving", "unlike", "waiting", "always")
 
 
@@ -313,6 +309,7 @@ class LipEvidence:
         either = np.logaddexp.reduce(np.concatenate([table.edges, back])) - np.log(4)
         self._out = table.edges - either
         self._returns = np.logaddexp.reduce(back) - np.log(2) - either
+        self._returns[len(REACHES) + 2 : 2 * len(REACHES) + 2] += STIRS
         self._edge, self._next = EdgeWatch(), EdgeWatch(comes=True)
         self._weights = table.cut
         self._at: int | None = None

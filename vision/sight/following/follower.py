@@ -69,8 +69,7 @@ from vision.sight.reading.faces import UNKNOWN, Face, FaceReader, Where
 # How likely the first cards of a shoe are burned before the camera, where nobody stated whether.
 BURN_SEEN = 0.3
 BURN_REPORTED = 0.95  # the same where the house stated so
-# After a longer time than this, ms, without a picture, what lay there may be gone; a slow camera
-# gives four a second.
+# After so long, ms, without a picture what lay there may be gone; slow cameras give four a second.
 GAP_MS = 600
 # A reader that begins while cards lie on the table takes them for those of a coup that began
 # before: where a card shows in this share of the looks within so many ms, and none came out.
@@ -366,7 +365,7 @@ class Follower:
         if self._rules.dealing is Dealing.PUNTO_FIRST:
             account.alleged.take_exposed(account)
         account.alleged.check_restart(at, account)
-        twice = account.repeated([face.read for face in faces])
+        twice = account.repeated(faces)
         self._doubt(at, account, twice, decided=decided)
         sure = not (account.is_open(self._odds) or account.uncounted)
         cards = tuple(self._card(account, number, face) for number, face in enumerate(faces))
@@ -376,8 +375,7 @@ class Follower:
         over = account.has_over(self._odds) and twice is None and not account.uncounted
         if worst >= self._odds and (sure or over):
             odds = rounded(worst) if last is None or last.odds is None else last.odds
-        number = account.coup + self._before
-        seen = CoupSeen(at, number, cards, alleged, sure, account.doubt, odds)
+        seen = CoupSeen(at, account.coup + self._before, cards, alleged, sure, account.doubt, odds)
         if last is not None and replace(seen, at=last.at) == last:
             return []
         account.published = seen
@@ -438,7 +436,8 @@ class Follower:
         for hypothesis, p in self.decoder.hypotheses.items():
             shares[hypothesis.state.lip] += p
         waits = shares[Lip.REST] + shares[Lip.EMERGING] + shares[Lip.PARTLY]
-        if self._exposure.look(mouth, at, waits=waits, covered=self._lip.covered):
+        covered = self._lip.covered or self._outside.before_mouth
+        if self._exposure.look(mouth, at, waits=waits, covered=covered):
             yield Noticed(at, "EXPOSED_IN_SHOE")
         self.out = sum(shares[lip] for lip in (Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS, Lip.STAYS))
         self._free_at = at if self.out < 1 / 2 else self._free_at

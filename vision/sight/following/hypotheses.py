@@ -171,8 +171,7 @@ MOST_STATES = 4_000
 class StateSpace(ABC):
     """The states of a coup, one object each, and the moves between them."""
 
-    # Of cards before and after they were seen, and the codes before: how much less likely they are,
-    # and the codes then.
+    # Of cards before and after a look, and the codes before: how much less likely, the codes then.
     reprice: Callable[[Cards, Cards, Codes], tuple[float, Codes]]
 
     def __init__(self) -> None:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from vision.game.events import Slot
 from vision.sight.detection.classifier import LEAST_SURE, Classify
 from vision.sight.detection.detector import Detection, Detector, Kind, bounds
+from vision.sight.detection.mouth import mouth_outline, shows
 from vision.sight.geometry.plane import (
     Cutter,
     Frame,
@@ -94,16 +95,14 @@ SEEN = 3.0
 # Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot
 # that was bare for a minute a card that seems to be laid now is to be seen at once.
 BURST_MS = 1000.0
-# How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
-# that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
-# overlooked in one of ten.
+# How much likelier a card at rest is seen outside the slots if one lies there, and how likely none
+# is seen then: clutter looks like one in a few looks of a hundred, one of ten is overlooked.
 ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # How much likelier than else no hand is seen while a card is in one: of 3,053 looks at cards on
-# their way, of 17 films, 5 had none, of 20,463 others 11 in 100. More than that, since a detector
-# that does not know a hand misses it for long. And how much likelier all hands rest: within 100 ms
-# of 1,643 looks at cards on their way, of eight films, each hand was in 5 of 100 within so many mm
-# of where one had been, of 17,885 others in 41. More than that, and for no longer than a burst,
-# since dealers wait with a card.
+# their way 5 had none, of 20,463 others 11 in 100. More than that, since a detector that does not
+# know a hand misses it for long. And how much likelier all hands rest, within so many mm of where
+# one was 100 ms before: in 5 of 100 looks at cards on their way, in 41 of 100 others. More than
+# that, and for no longer than a burst, since dealers wait with a card.
 HAND_UNSEEN, HAND_RESTS, REST_MM = 0.1, 0.2, 5.0
 
 
@@ -126,22 +125,22 @@ class ElsewhereWatch:
 
     def __init__(self, view: TableView) -> None:
         self._view = view
+        self._patch = mouth_outline(view)
         self._known: list[tuple[NDArray[np.float32], int, int]] = []  # middle, first and last seen
+        self.before_mouth = False  # whether one lies open in the picture of the mouth
 
     def look(self, boxes: Sequence[Detection], at: int) -> tuple[Detection, ...]:
         """Return the sure boxes of cards that rest there at a time, ms, and have not for long."""
         held = [known for known in self._known if at - known[2] <= FORGOTTEN_MS]
         fresh, resting = [], []
-        for box in boxes:
-            if box.kind not in {Kind.FACE, Kind.BACK} or box.score < SURE:
-                continue
-            middle = middle_of(self._view, box)
-            if is_outside(self._view, middle):
-                same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
-                first = min((k[1] for k in same), default=at)
-                fresh.append((middle, first, at))
-                if LAIN_MS <= at - first < FURNITURE_MS:
-                    resting.append(box)
+        before = (box for box, _ in _outside(self._view, boxes, SURE, 0) if box.kind is Kind.FACE)
+        self.before_mouth = any(shows(self._patch, face.quad) for face in before)
+        for box, middle in _outside(self._view, boxes, SURE):
+            same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
+            first = min((k[1] for k in same), default=at)
+            fresh.append((middle, first, at))
+            if LAIN_MS <= at - first < FURNITURE_MS:
+                resting.append(box)
         gone = [k for k in held if all(np.hypot(*(k[0] - new[0])) >= RESTS_MM for new in fresh)]
         self._known = [*fresh, *gone]
         return tuple(resting)
@@ -163,12 +162,7 @@ class FlashWatch:
         is carried: chips and sleeves pass for others. Looks at its back speak against it: a back is
         taken for a face in single pictures, and under fingers in many: one of them must be read.
         """
-        shown = [
-            (box, middle)
-            for box in boxes
-            if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG
-            if is_outside(self._view, middle := middle_of(self._view, box))
-        ]
+        shown = _outside(self._view, boxes, STRONG)
         elapsed, self._at = min(FLASH_MS / 2, at - self._at), at
         if carried is None or carried != self._carried:
             self._carried, self._shown_ms, self._is_read = carried, 0.0, False
@@ -290,12 +284,21 @@ def _slot_middles(view: TableView) -> Points:
     return np.array([area.mean(axis=0) for area in view.slots.values()], np.float32)
 
 
-def is_outside(view: TableView, middle: NDArray[np.float32]) -> bool:
-    """Whether the middle of a card (2, mm) is outside slots, mouth and discard."""
+def _outside(
+    view: TableView, boxes: Sequence[Detection], least: float, margin: float = NEAR_MM / 2
+) -> list[tuple[Detection, NDArray[np.float32]]]:
+    """Return the cards of that score and more that `is_outside`, each with its middle (2, mm)."""
+    cards = (box for box in boxes if box.kind in {Kind.FACE, Kind.BACK} and box.score >= least)
+    found = ((box, middle_of(view, box)) for box in cards)
+    return [(box, middle) for box, middle in found if is_outside(view, middle, margin)]
+
+
+def is_outside(view: TableView, middle: NDArray[np.float32], margin: float = NEAR_MM / 2) -> bool:
+    """Whether the middle of a card (2, mm) is off the slots, and by that, mm, mouth and discard."""
     point = (float(middle[0]), float(middle[1]))
     near = float(np.hypot(*(_slot_middles(view) - middle).T).min())
     other = [view.mouth, *([] if view.discard is None else [view.discard])]
-    return near >= APART_MM and all(distance_inside(point, area) < -NEAR_MM / 2 for area in other)
+    return near >= APART_MM and all(distance_inside(point, area) < -margin for area in other)
 
 
 def watched(view: TableView) -> Points:
@@ -448,13 +451,8 @@ class ElsewhereEvidence:
         """
         hand = self._hand(boxes, at)
         first, more, runs = self._runs.weights((cards > 0, cards > 1, hand), at)
-        return Elsewhere(
-            (
-                (ASIDE_SEEN if cards > 0 else ASIDE_UNSEEN) ** first,
-                (ASIDE_SEEN if cards > 1 else ASIDE_UNSEEN) ** more,
-            ),
-            hand**runs,
-        )
+        one, two = (ASIDE_SEEN if cards > number else ASIDE_UNSEEN for number in range(2))
+        return Elsewhere((one**first, two**more), hand**runs)
 
     def _hand(self, boxes: Sequence[Detection], at: int) -> float:
         """Return how much likelier what hands do is while one has a card."""

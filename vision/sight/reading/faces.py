@@ -8,6 +8,7 @@ deck's is foreign, and is not read. One that shows another face later is weighed
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -61,8 +62,7 @@ STRANGE_FOR_LONG = 3.0
 LEAST_OBSERVATIONS, RECENT_OBSERVATIONS = 5, 15
 
 
-# How many observations that agree settle a face, so that it is looked at rarely; more cost
-# observations.
+# How many observations that agree settle a face, so that it is looked at rarely: more cost time.
 SETTLED_OBSERVATIONS = 4
 
 
@@ -93,7 +93,8 @@ class Face:
     `read` and its `confidence` (0 to 1) and next best face are those of the last reading that met
     the bound; `declined`: it lies open and cannot be read. `switched` is another face that lies
     there now, by the `odds`; `doubted` one that showed too briefly to know; `foreign`: "face" or
-    "back" where that is none of the enrolled deck.
+    "back" where that is none of the enrolled deck; `apart`: it was seen while another card that is
+    read alike lay open too.
     """
 
     limits: Limits = NONE
@@ -105,6 +106,7 @@ class Face:
     odds: float = 0.0
     doubted: Card | None = None
     foreign: str = ""
+    apart: bool = False
     _pool: Pool = field(default_factory=Pool)
     _check: SwitchCheck | None = None
     _strange: dict[str, list[float]] = field(default_factory=dict)
@@ -318,7 +320,10 @@ class FaceReader:
             face.note(at, seen[where].kind if where in seen else None, drawn)
         up = {where: box for where, box in seen.items() if box.kind is Kind.FACE}
         self._observe_backs(image, {where: box for where, box in seen.items() if where not in up})
-        wanted = {where: box for where, box in up.items() if self.faces[where].is_due(at)}
+        self._observe(image, at, {w: box for w, box in up.items() if self.faces[w].is_due(at)})
+        self._tell_apart(image, up)
+
+    def _observe(self, image: Image, at: int, wanted: Mapping[Where, Detection]) -> None:
         if not wanted:
             return
         poses, faces = self._poses(image, wanted), [self.faces[where] for where in wanted]
@@ -332,6 +337,15 @@ class FaceReader:
             face.take(at, observation, self._left, changed=changed)
             if face.now is not None:
                 self._left[face.now.index] -= 1
+
+    def _tell_apart(self, image: Image, up: Mapping[Where, Detection]) -> None:
+        """Look at cards that are read alike and lie open at once until each was seen so."""
+        reads = Counter(self.faces[where].read for where in up)
+        alike = {where: box for where, box in up.items() if reads[self.faces[where].read] > 1}
+        alike = {w: b for w, b in alike.items() if self.faces[w].read and not self.faces[w].apart}
+        quads = [self._view.quad_px(pose) for pose in self._poses(image, alike)]
+        for where, seen in zip(alike, self.classify(image, quads) if quads else (), strict=True):
+            self.faces[where].apart = seen.best == self.faces[where].read
 
     def lose_sight(self, at: int) -> None:
         """Take that nothing has been seen since `at`, ms."""

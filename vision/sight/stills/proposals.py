@@ -46,8 +46,7 @@ WIDEST_PX = 150
 # weak ones. More cost time; fewer lose cards among the clutter.
 MOST_TRIED = 600
 # Boxes, and in the end outlines, that share more than this (intersection over union) are the same.
-# Higher reads the same outline several times; lower loses the better of two, and one of two cards
-# that lie nearly on one another.
+# Higher reads one outline several times; lower loses one of two cards that lie nearly as one.
 SAME_BOX, SAME_OUTLINE = 0.85, 0.92
 # A card is LENGTH times as long as it is wide (88 / 63 mm); a box that differs by more than the
 # factor ODD may show a part of one. Lower ODD tries whole cards in vain; higher misses parts.

@@ -51,8 +51,7 @@ SAME_CARD = 0.5
 # signs of its own. Higher, and an index that two outlines share is given as two cards, or the rank
 # of one card and the suit of another as a third; lower loses cards of which little is in sight.
 TOUCHING, COVERED = 0.02, 0.8
-# Side in pixels of the mask in which that share is counted. Smaller misjudges narrow strips, larger
-# costs time.
+# Side in pixels of the mask in which that share is counted: smaller misjudges narrow strips.
 COUNTED_PX = 64
 # The confidence (0 to 1) with which a name remains with other cards painted over. Higher loses
 # cards of which little is in sight; lower names parts of cards.

@@ -331,6 +331,15 @@ def test_chip_that_was_covered_is_no_new_card(view: TableView, gone: int, *, kno
     assert watch.look([chip, other], gone + LAIN_MS) == (() if known else (chip,))
 
 
+@pytest.mark.parametrize(("again", "seen"), [(LAIN_MS, True), (LAIN_MS + 1, False)])
+def test_what_passes_twice_does_not_lie_there(view: TableView, again: int, *, seen: bool) -> None:
+    """It is seen in between, but for a moment."""
+    watch, card = ElsewhereWatch(view), _at(*ASIDE)
+    watch.look([card], 0)
+    watch.look([], again)
+    assert watch.look([card], again + 100) == ((card,) if seen else ())
+
+
 def _flashes(
     view: TableView,
     looks: list[tuple[int, int | None, list[Detection]]],

@@ -126,23 +126,27 @@ class ElsewhereWatch:
     def __init__(self, view: TableView) -> None:
         self._view = view
         self._patch = mouth_outline(view)
-        self._known: list[tuple[NDArray[np.float32], int, int]] = []  # middle, first and last seen
+        # Of each card its middle; when it was first seen, lies there since, and was last seen, ms.
+        self._known: list[tuple[NDArray[np.float32], int, int, int]] = []
+        self._at = 0  # of the last look
         self.before_mouth = False  # whether one lies open in the picture of the mouth
 
     def look(self, boxes: Sequence[Detection], at: int) -> tuple[Detection, ...]:
         """Return the sure boxes of cards that rest there at a time, ms, and have not for long."""
-        held = [known for known in self._known if at - known[2] <= FORGOTTEN_MS]
+        held = [known for known in self._known if at - known[3] <= FORGOTTEN_MS]
         fresh, resting = [], []
         before = (box for box, _ in _outside(self._view, boxes, SURE, 0) if box.kind is Kind.FACE)
         self.before_mouth = any(shows(self._patch, face.quad) for face in before)
         for box, middle in _outside(self._view, boxes, SURE):
             same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
             first = min((k[1] for k in same), default=at)
-            fresh.append((middle, first, at))
-            if LAIN_MS <= at - first < FURNITURE_MS:
+            # What passed there before did not lie there.
+            since = min((k[2] for k in same if self._at - k[3] <= LAIN_MS), default=at)
+            fresh.append((middle, first, since, at))
+            if at - since >= LAIN_MS and at - first < FURNITURE_MS:
                 resting.append(box)
         gone = [k for k in held if all(np.hypot(*(k[0] - new[0])) >= RESTS_MM for new in fresh)]
-        self._known = [*fresh, *gone]
+        self._known, self._at = [*fresh, *gone], at
         return tuple(resting)
 
 

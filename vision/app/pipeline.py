@@ -50,9 +50,8 @@ from vision.sight.reading.faces import FaceReader, Limits
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]
 # patience_s`. Shorter costs time only; longer, and a single bad picture decides.
 CHECK_EVERY_MS = 500
-# For so long, ms, boxes that were found stand where nothing changes. Longer, and a card that the
-# detector overlooks, or a change too slight for the thumbnail, is missed for so long; shorter costs
-# time.
+# For so long, ms, boxes that were found stand where nothing changes: a card that the detector
+# overlooks, or a change too slight for the thumbnail, is missed for so long. Shorter costs time.
 SAME_MS = 1000
 # The same while a card is to be read: each box is a little another, and so is the look.
 READING_MS = 300

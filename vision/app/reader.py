@@ -50,8 +50,7 @@ log = logging.getLogger(__name__)
 COLOURS_EVERY_MS = 60_000
 # Pictures that sight may be ahead of the log: a third of a second at 30 a second, longer than a
 # good disk ever takes, and of 1080p 31 MB (93 MB with the colours of all) while the disk is slow.
-# Fewer stop sight for every slow write, more take memory and make events later before the slow disk
-# is felt.
+# Fewer stop sight for every slow write, more take memory and hide a slow disk for longer.
 AHEAD = 10
 # Seconds that the end of the thread is waited for: longer than a look takes on a loaded machine. A
 # thread that is within a model when the program ends makes it end with an error.

@@ -23,8 +23,7 @@ from vision.wire.commands import COPY, PUBLIC, REPLAY
 from vision.wire.messages import PICTURES, Message
 
 # Messages that may be sent and not yet acknowledged on a connection: enough to fill a slow line,
-# few enough that little is sent twice after a lost connection. 20 is also what paho keeps in
-# flight.
+# few enough that little is sent twice after a lost one; paho keeps as many in flight.
 IN_FLIGHT = 20
 # Bytes of pictures in flight, unless a single one is larger: a quarter of a second at 2 MB/s, so
 # that the picture of an alert does not wait long behind others. Chosen, not measured; less leaves a

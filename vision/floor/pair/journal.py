@@ -48,8 +48,7 @@ from vision.version import VERSION
 from vision.wire.session import Step, TableSession, advance
 
 # Milliseconds for which the counts of two readers may differ: one sees a card some pictures before
-# the other, and a record takes its time. Longer takes another count for the same, shorter gives up
-# a good one.
+# the other. Longer takes another count for the same, shorter gives up a good one.
 APART_MS = 2_000
 DIFFER = "Two readers saw a card differently."
 

@@ -267,8 +267,7 @@ MISREAD, MISREAD_MS = 0.01, 80.0
 # Two observations further apart than this, ms, show a face for so long only.
 APART_MS = 400
 # For how long, ms, a card is looked at each time since it was hidden, and another face must show
-# before the reading is called in doubt. Shorter, and a moment makes a doubt for people; longer
-# costs observations.
+# before the reading is called in doubt. Shorter, and a moment makes a doubt for people.
 SETTLES_MS = 1000
 # A card that is known to be out so much later, ms, may have been out before.
 LATE_MS = 1000

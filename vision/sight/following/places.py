@@ -72,8 +72,7 @@ UNLIKE = (0.03, 0.08)
 MOVES = 0.015
 MOVED_SINCE_MS = 100
 # An empty slot is learnt while nothing is in it: by this share a look, once known; and one that
-# differs from what is known for so long, ms, with nothing found in it and nothing moving, is a
-# changed light.
+# differs from that for so long, ms, with nothing found and nothing moving, is in another light.
 LEARN_SHARE, RELEARN_MS = 0.05, 8000
 # From this score on (0 to 1) a box is a hand. Lower than for cards: what a hand that was missed
 # hides counts as gone, and of 80 looks at a film of another renderer with brown hands on tan felt

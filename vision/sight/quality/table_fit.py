@@ -55,8 +55,7 @@ DRAWN_MS = 6000
 OUT = 0.6  # from this probability (0 to 1) on a card is out, down to as far below the even chance
 # So many of the first four cards of one coup, seen to leave and laid where they were due, make the
 # view believed, if half of those laid last were, and so many look as large as cards. Fewer, and
-# hands that burn or clear at a mouth that is elsewhere make a coup of their own; more delay the
-# first coup of a run.
+# hands that burn or clear make a coup where no mouth is; more delay the first coup of a run.
 BELIEVED, SIZED = 3, 2
 # Cards laid last over which it is judged whether faces are in mirror image, at least so many, and
 # what one observation counts at most, in log odds. Without a limit, one face that is read wrongly

@@ -21,8 +21,7 @@ from vision.game.events import Condition, CoupSeen, Event
 from vision.sight.geometry.plane import Frame, Image, Pose, TableView
 
 # The values below were set by judgement and confirmed on drawn films of different tables: each
-# fault of `tests/sight/quality/test_view.py` is found, a clean deal raises nothing. Levels are 0 to
-# 255.
+# fault of `tests/sight/quality/test_view.py` is found, a clean deal raises none. Levels: 0 to 255.
 
 # A picture is dark if its middle level is below DARK and its brightest below twice that, dazzled if
 # its darkest level is above BRIGHT, empty if the two differ by less than LEAST_CONTRAST (the noise

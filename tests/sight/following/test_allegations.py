@@ -32,6 +32,7 @@ from vision.sight.following.decisions import (
     PLACED,
     SETTLED_MS,
     SURE_ODDS,
+    WITHDRAWN,
     Account,
     Accounts,
     Allegations,
@@ -201,7 +202,7 @@ def test_card_is_out_and_withdrawn_at_its_probabilities() -> None:
     """What was published stays until another number of cards is as likely."""
     found = account({state(): 1.0})
     number = []
-    for p in (OUT - 0.01, OUT + 0.01, 0.5, 1 - OUT + 0.01, 1 - OUT - 0.01):
+    for p in (OUT - 0.01, OUT + 0.01, 0.5, WITHDRAWN + 0.01, WITHDRAWN - 0.01):
         found.take(1000, {state(CARDS[HAND, BACK, None]): p, state(): 1 - p})
         number.append(len(found.cards))
     assert number == [0, 1, 1, 1, 0]
@@ -419,7 +420,7 @@ def test_no_more_than_the_likeliest_states_are_shown() -> None:
 
 @pytest.mark.parametrize(
     ("p", "number"),
-    [(OUT, 2), (OUT + LITTLE, 4), (1 - OUT, 2), (1 - OUT - LITTLE, 2)],
+    [(OUT, 2), (OUT + LITTLE, 4), (WITHDRAWN, 2), (WITHDRAWN - LITTLE, 2)],
 )
 def test_cards_are_out_as_far_as_all_agree(p: float, number: int) -> None:
     """More than one may come, or go, at once."""
@@ -429,7 +430,7 @@ def test_cards_are_out_as_far_as_all_agree(p: float, number: int) -> None:
     assert found.left_at == [1000] * 2 + [2000] * (number - 2)
     gone = account({state(*LAY): 1.0})
     gone.take(2000, {state(*LAY): p, state(*LAY[:1]): 1 - p})
-    assert len(gone.cards) == (1 if p < 1 - OUT else 4)
+    assert len(gone.cards) == (1 if p < WITHDRAWN else 4)
     gone.take(3000, {state(*LAY[:3]): 1.0})
     assert len(gone.cards) == 3
 

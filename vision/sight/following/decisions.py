@@ -38,8 +38,9 @@ from vision.sight.reading.faces import Face
 
 # From these probabilities on a card is reported to be out, and how a coup lies: 50 to 1, the odds
 # from which a departure is alleged, or else the layout of a card that went back would be open when
-# its return is alleged. A card that was reported as out is withdrawn below 1 - OUT.
-OUT, PLACED = 0.97, 0.98
+# its return is alleged. A card that was reported as out is withdrawn below the third: at 1 - OUT,
+# one that was none stayed, since that it went back into the shoe was as likely as 1 to 14.
+OUT, PLACED, WITHDRAWN = 0.97, 0.98, 0.1
 # A coup is decided so long, ms, after the first card of the next one left: what was still open of
 # it when it was cleared is known by then.
 DECIDED_MS = 2000
@@ -161,7 +162,7 @@ class Account:
                 at_least[less] += p
         while number < most and at_least[number + 1] > OUT:
             number += 1
-        while number and at_least[number] < 1 - OUT:
+        while number and at_least[number] < WITHDRAWN:
             number -= 1
         return number
 

@@ -231,11 +231,11 @@ class CutEvidence:
     def take(self, logits: Values, at: int, *, rests: bool = False) -> tuple[float, float]:
         """Return ln of the odds of the cut card before a picture at a time, ms, and what it adds.
 
-        Both are 0 at rest. `logits` (11) are of the mouth; `rests`: the edge of what is out stays.
+        A picture at rest adds nothing. `logits` (11) are of the mouth; `rests`: the edge of what is out stays.
         """
         before, unlike = self._odds if self._pictures else 0.0, self.unlike(logits, at)
         if unlike is None:
-            return 0.0, 0.0
+            return before, 0.0
         self._odds = RESTS if rests or self.is_hidden else float(self._weights @ unlike)
         return before, self._odds - before
 

@@ -307,7 +307,7 @@ def _exposes(shows: Values, *, waits: float = 1.0, ms: int = PICTURE_MS, number:
         (_mouth(out=1 - EXPOSED + LITTLE), 1.0, False),
         (_mouth(face=FACED * 0.9 + LITTLE, cut=(1 - FACED) * 0.9 - LITTLE), 1.0, True),
         (_mouth(face=FACED * 0.9 - LITTLE, cut=(1 - FACED) * 0.9 + LITTLE), 1.0, False),
-        (_mouth(face=FACED * 0.95, cut=FACED * 0.05), 1.0, True),
+        (_mouth(face=0.5, cut=0.5 * (1 - FACED) * 0.9), 1.0, True),
     ],
 )
 def test_face_in_the_mouth_counts_where_it_is_sure_and_alone(

@@ -65,10 +65,10 @@ USUAL_CARDS = 15
 # four times as long), and so surely (0 to 1) must no card be out: the corner of one that is drawn
 # and turned passes in less.
 EXPOSED_MS, EXPOSED = 300, 0.8
-# And so likely (0 to 1) must it be a face, of all that shows, and of what is no back: of 29 true
-# ones 28 came to 0.99 and more of what is no back, white cut cards that wait half out to 0.84 and
-# 0.97; what stays at the mouth came to 0.15 of all and of what is no back, or for 350 ms to 0.97.
-SHOWN, FACED = 0.1, 0.98
+# And so likely (0 to 1) must it be a face, of all that shows, and of what is no back: 30 true ones
+# came to 0.65 and more, all but one to 0.99 and more; what stays at the mouth to 0.15 of all, white
+# cut cards half out to 0.84 and 0.97 of what is no back. At half of the first it may be a face.
+SHOWN, FACED = 0.2, 0.98
 # The most that counts of a network's word for the cut card in one picture, and of what waits, ln of
 # odds; and what those of a thing are that stays where it is.
 MOST_ODDS, MOST_WAITING, RESTS = 6.0, 8.0, -4.0
@@ -231,7 +231,7 @@ class CutEvidence:
     def take(self, logits: Values, at: int, *, rests: bool = False) -> tuple[float, float]:
         """Return ln of the odds of the cut card before a picture at a time, ms, and what it adds.
 
-        A picture at rest adds nothing. `logits` (11) are of the mouth; `rests`: the edge of what is out stays.
+        At rest it adds nothing. `logits` (11) are of the mouth; `rests`: the edge of a card stays.
         """
         before, unlike = self._odds if self._pictures else 0.0, self.unlike(logits, at)
         if unlike is None:
@@ -250,7 +250,7 @@ class CutEvidence:
         if at_rest > 0.5:
             _, face, _, none = _softmax(logits[4:8]).tolist()
             self._bare.append(none)
-            hand, may_be_face = bool(logits[8] >= 0) or self.is_hidden, face > SHOWN
+            hand, may_be_face = bool(logits[8] >= 0) or self.is_hidden, face > SHOWN / 2
             self._rest(word, at, hand=hand)
             # What was there before a card left is not what waits behind it.
             is_seen = not (hand or may_be_face or self._pictures)

@@ -204,8 +204,7 @@ class SightPipeline:
 
     def _look(self, frame: Frame) -> Sight | None:
         """Return what a look at a frame gives, `None` if the last was too short a time ago."""
-        # The rate is in the time of the pictures, so that a file gives the same events however fast
-        # it is read.
+        # The rate is in the time of the pictures: a file gives the same however fast it is read.
         if frame.at < self._next_look_at:
             return None
         self._next_look_at = max(

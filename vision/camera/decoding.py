@@ -89,8 +89,7 @@ class Outage:
 # File names of videos of the ISO container (MP4).
 ISO_VIDEOS = frozenset({".m4v", ".mov", ".mp4"})
 
-# Seconds between two outages that are yielded while there is no picture: the reader's clock and
-# health go on meanwhile.
+# Seconds between two outages that are yielded while there is no picture: clock and health go on.
 OUTAGE_EVERY_S = 0.5
 # Seconds between two frames of a file, beyond what its rate has, that are a gap: a card that lies
 # for less may have come and gone unseen. More, and a dealer is blamed for what nobody saw; less,

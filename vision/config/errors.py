@@ -35,8 +35,7 @@ FLAT = 1e-3
 # 1.2, and a scale beyond 0.8 to 1.14 does not read; a larger mouth takes cards near the shoe for
 # cards in it. A discard may be large, but not lie on others.
 SIDES = {"SLOT": (0.95, 1.6), "MOUTH": (0.6, 2.3), "DISCARD": (0.8, 9.0)}
-# Share of the smaller area that two may have in common: the slots of cards side by side share some
-# millimetres.
+# Share of the smaller area that two may have in common: slots side by side share some millimetres.
 SHARED = 0.2
 # The point towards which cards leave lies so far from the middle of the mouth, mm: nearer, and the
 # millimetres to which places are known turn the way.

@@ -34,8 +34,7 @@ from vision.mqtt.lanes import (
 from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message
 
-# Commands that may wait to be read; a table gets a few a minute, so only a flood fills it, and is
-# dropped with a warning.
+# Commands that may wait to be read, of a few a minute: a flood is dropped, with a warning.
 INBOX_SIZE = 200
 # Seconds without an acknowledged picture after which alerts no longer wait for theirs. Longer, and
 # an alert is late when pictures do not get through; shorter, and one on a slow line comes first.

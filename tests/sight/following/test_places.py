@@ -110,9 +110,27 @@ def test_symbols_are_all_named_differently() -> None:
     assert len({symbol_name(symbol) for symbol in range(SYMBOLS)}) == SYMBOLS
 
 
+def _watch(view: TableView) -> ElsewhereWatch:
+    """Return a watch that has seen an empty table for a while."""
+    watch = ElsewhereWatch(view)
+    watch.look([], -2 * LAIN_MS)
+    return watch
+
+
+@pytest.mark.parametrize(("after", "seen"), [(LAIN_MS, False), (LAIN_MS + 1, True)])
+def test_what_lies_there_at_first_has_lain_there(
+    view: TableView, after: int, *, seen: bool
+) -> None:
+    """A coaster is none that came to lie, whenever the reader begins."""
+    watch, coaster = ElsewhereWatch(view), Detection(_area(300, 250), Kind.BACK, 0.9)
+    watch.look([], 0)
+    assert not any(watch.look([coaster], after + more) for more in (0, 100, 200, 300))
+    assert bool(watch.look([coaster], after + LAIN_MS)) is seen
+
+
 def test_card_at_rest_outside_the_slots_is_seen_elsewhere(view: TableView) -> None:
     """Once it has lain a moment, and not for ever; one in a slot or the mouth is not elsewhere."""
-    watch = ElsewhereWatch(view)
+    watch = _watch(view)
     aside = Detection(_area(300, 250), Kind.BACK, 0.9)
     seen = [watch.look([aside], at) for at in range(0, 20_000, 200)]
     assert not seen[0]
@@ -315,7 +333,7 @@ def test_card_has_come_to_lie_outside_the_slots(
     view: TableView, kind: Kind, score: float, moved: float, at: int, *, seen: bool
 ) -> None:
     """A sure one that rests, for a while but not for ever."""
-    watch = ElsewhereWatch(view)
+    watch = _watch(view)
     assert watch.look([_at(*ASIDE, kind, score)], 0) == ()
     again = _at(ASIDE[0] + moved, ASIDE[1], kind, score)
     assert watch.look([again], at) == ((again,) if seen else ())
@@ -324,7 +342,7 @@ def test_card_has_come_to_lie_outside_the_slots(
 @pytest.mark.parametrize(("gone", "known"), [(FORGOTTEN_MS, True), (FORGOTTEN_MS + 1, False)])
 def test_chip_that_was_covered_is_no_new_card(view: TableView, gone: int, *, known: bool) -> None:
     """Until it has not been seen for long; other cards change nothing of that."""
-    watch, chip, other = ElsewhereWatch(view), _at(*ASIDE), _at(300, 300)
+    watch, chip, other = _watch(view), _at(*ASIDE), _at(300, 300)
     watch.look([chip], 0)
     watch.look([other], 1000)
     watch.look([chip], gone)
@@ -334,7 +352,7 @@ def test_chip_that_was_covered_is_no_new_card(view: TableView, gone: int, *, kno
 @pytest.mark.parametrize(("again", "seen"), [(LAIN_MS, True), (LAIN_MS + 1, False)])
 def test_what_passes_twice_does_not_lie_there(view: TableView, again: int, *, seen: bool) -> None:
     """It is seen in between, but for a moment."""
-    watch, card = ElsewhereWatch(view), _at(*ASIDE)
+    watch, card = _watch(view), _at(*ASIDE)
     watch.look([card], 0)
     watch.look([], again)
     assert watch.look([card], again + 100) == ((card,) if seen else ())

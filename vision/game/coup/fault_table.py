@@ -256,8 +256,7 @@ _TABLE = (
 # fmt: on
 
 KINDS: dict[str, FaultKind] = {kind.code: kind for kind in _TABLE}
-# Alerts that say that the reader is not sure, or that the machine ails (a disk that is slow): they
-# accuse nobody.
+# Alerts that say that the reader is not sure, or that the machine ails: they accuse nobody.
 OPENLY_UNSURE = frozenset(
     {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW"}
     | {code for code, kind in KINDS.items() if kind.machine}

@@ -31,8 +31,7 @@ from vision.sight.geometry.plane import Frame, Image, TableView, rectify
 from vision.sight.reading.deck import Captured, Deck, likeness, spread_evenly
 
 Rng = np.random.Generator
-# Views made of each card. A quarter of them (POOR) must be more than a few; more views
-# only cost time.
+# Views made of each card. A quarter of them (POOR) must be more than a few; more cost time.
 VIEWS = 20
 # Least spread of the likeness of a card's views, on the scale of `spread_evenly`. Made views spread
 # less than looks at another hour; found by trying on simulated tables. Too small: own cards are

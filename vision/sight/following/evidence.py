@@ -223,7 +223,7 @@ class CutEvidence:
         self._unlike = -MOST_ODDS  # how unlike the cards before it was in any, since a rest
         self._resting: deque[float] = deque(maxlen=WAITING_PICTURES)
         self._bare: deque[float] = deque(maxlen=HIDDEN_PICTURES)  # how likely (0 to 1) no card was
-        self._waited = 0.0  # what `waits` was as this card began to leave
+        self._waited, self._began_at = 0.0, 0  # what `waits` was as this card began to leave; when
         self._odds = 0.0  # ln, of what has been seen of it
         self._rests_since: int | None = None
         self.waits: float | None = None
@@ -236,7 +236,9 @@ class CutEvidence:
         before, unlike = self._odds if self._pictures else 0.0, self.unlike(logits, at)
         if unlike is None:
             return before, 0.0
-        self._odds = RESTS if rests or self.is_hidden else float(self._weights @ unlike)
+        # What shows in one picture alone may be an arm: that counts half.
+        seen = min(1.0, (at - self._began_at + MOUTH_MS) / (2 * MOUTH_MS))
+        self._odds = RESTS if rests or self.is_hidden else float(self._weights @ unlike) * seen
         return before, self._odds - before
 
     def unlike(self, logits: Values, at: int) -> Values | None:
@@ -258,6 +260,7 @@ class CutEvidence:
             return None
         if not self._pictures:
             self._waited = min(max(self._compared() or 0.0, 0.0), MOST_WAITING)
+            self._began_at = at
         self._rests_since = self.waits = None
         self._pictures.append((max(wholly, HARDLY), word))
         beside = float(logits[10])

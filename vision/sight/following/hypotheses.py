@@ -246,8 +246,7 @@ LEAST_LAWFUL = 1e-12
 # to 12,000 and cost 3.5 s: a reader that was held up once was late at the next picture too, and so
 # for ever. Fewer lose what is rare in a long gap.
 MOST_CARRIED = 2 * BEAM
-# No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone
-# any coup would be over.
+# No more steps than these for one picture: by the rates alone any coup would be over in the end.
 MOST_STEPS = 80
 
 Weights = dict[Hypothesis, float]

@@ -127,18 +127,21 @@ class ElsewhereWatch:
         self._patch = mouth_outline(view)
         # Of each card its middle; when it was first seen, lies there since, and was last seen, ms.
         self._known: list[tuple[NDArray[np.float32], int, int, int]] = []
-        self._at = 0  # of the last look
+        self._begun: int | None = None  # when the first look was, ms
+        self._at = 0  # and the last one
         self.before_mouth = False  # whether one lies open in the picture of the mouth
 
     def look(self, boxes: Sequence[Detection], at: int) -> tuple[Detection, ...]:
-        """Return the sure boxes of cards that rest there at a time, ms, and have not for long."""
+        """Return sure boxes of cards that came to rest there lately, not at first; `at` in ms."""
+        self._begun = at if self._begun is None else self._begun
+        new = at if at - self._begun > LAIN_MS else at - FURNITURE_MS
         held = [known for known in self._known if at - known[3] <= FORGOTTEN_MS]
         fresh, resting = [], []
         before = (box for box, _ in _outside(self._view, boxes, SURE, 0) if box.kind is Kind.FACE)
         self.before_mouth = any(shows(self._patch, face.quad) for face in before)
         for box, middle in _outside(self._view, boxes, SURE):
             same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
-            first = min((k[1] for k in same), default=at)
+            first = min((k[1] for k in same), default=new)
             # What passed there before did not lie there.
             since = min((k[2] for k in same if self._at - k[3] <= LAIN_MS), default=at)
             fresh.append((middle, first, since, at))

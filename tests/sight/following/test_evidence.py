@@ -130,6 +130,15 @@ def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     assert found[Lip.RETURNING] > found[Lip.EMERGING]
 
 
+@pytest.mark.parametrize(("shift", "goes"), [(1.2, True), (1.5, False), (1.8, False)])
+def test_card_that_is_wholly_out_and_moves_in_may_go_back(shift: float, *, goes: bool) -> None:
+    """One that rests, or goes on, does not."""
+    lip = LipEvidence(_table())
+    lip.take(_wholly(1.5), 0)
+    found = lip.take(_wholly(shift), 100)
+    assert bool(found[Lip.RETURNING] > found[Lip.CLEAR]) is goes
+
+
 @pytest.mark.parametrize(("shift", "goes"), [(0.85, False), (0.5, False), (0.1, True)])
 def test_card_whose_edge_rests_far_out_goes_not_back(shift: float, *, goes: bool) -> None:
     """A hand may bring it back over the lip; one that was pushed in rests with a bit in sight."""

@@ -23,8 +23,7 @@ from vision.sight.following.cards import Lip
 from vision.sight.following.places import SYMBOLS, SlotObservation, Values
 
 Logits = Sequence[float] | NDArray[np.floating]
-# Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
-# bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
+# Pictures of the mouth within this time, ms, count as one. Shorter trusts bursts, longer is late.
 MOUTH_MS = 60.0
 # The share of pictures (0 to 1) of which the mouth's network says nothing, and the shares that it
 # learnt of mouths at rest, cards partly and wholly out (`models.evaluate.mouth`): its answers are
@@ -48,8 +47,7 @@ LINGERS = math.log(1 / 2) * MOUTH_MS / 200
 # films it did twice, where it did not go back and no next card came. More than that, since cards
 # are turned there; at 1, the second of two in the hand is taken for the first.
 TURNED_PARTLY = math.log(1 / 50)
-# What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve
-# and no cut card. At 0, `out` was in time for 86 of 100 cards, not for 90.
+# What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve.
 STILL_MS = 200
 # A card waits half out where those before it did, give or take so many depths of a card: they slide
 # to the same stop. At 0, what waits behind the last card of a coup is taken for that going back.
@@ -58,6 +56,9 @@ WAITS = 0.2
 # and one that goes back in one in which its edge rests and is not near. At 0, a card that is
 # squeezed near the shoe is a second one, and one that a hand brings back over the lip goes back.
 STIRS = math.log(1 / 20)
+# How much likelier, ln, the edge of a card that is wholly out moves in if it goes back: of those
+# that did not it did in 22 of 100 pictures. At 0, five of eleven returns more are doubts.
+GOES_IN = math.log(0.8 / 0.22)
 # Over how many of the last cards the usual look is taken. All backs of one deck looked like faces,
 # by odds of 19; true exposures are 4,000 times as much like a face as the deck's backs.
 USUAL_CARDS = 15
@@ -69,11 +70,10 @@ EXPOSED_MS, EXPOSED = 300, 0.8
 # came to 0.65 and more, all but one to 0.99 and more; what stays at the mouth to 0.15 of all, white
 # cut cards half out to 0.84 and 0.97 of what is no back. At half of the first it may be a face.
 SHOWN, FACED = 0.2, 0.98
-# The most that counts of a network's word for the cut card in one picture, and of what waits, ln of
-# odds; and what those of a thing are that stays where it is.
+# The most that counts of the word for the cut card in one picture, and of what waits, ln of odds;
+# and those of a thing that stays where it is.
 MOST_ODDS, MOST_WAITING, RESTS = 6.0, 8.0, -4.0
-# A picture of a card that leaves weighs as it is likely to be wholly out, at least so much: what is
-# hardly out hardly shows what it is.
+# A picture of a card that leaves weighs as it is likely to be wholly out, and at least so much.
 HARDLY = 0.01
 # How many of the last pictures say what waits in a mouth at rest, and what leaves it: a card leaves
 # in fewer, and what lies there for an hour is not kept whole.
@@ -87,8 +87,8 @@ HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 # over them to 5.2. It is so for so long, ms, before its going means that it is out; it is gone if,
 # once a hand was there, what waits is no more like one than so much.
 LIES, LIES_MS, GONE = 6.0, 300, 2.0
-# From these probabilities on the lip shows the cut card, and a card that is out. Seven true cut
-# cards came to 0.86 and more, arms over the mouth to 0.59 and 0.76, cards to 0.61.
+# From these probabilities on the lip shows the cut card, and a card that is out: true cut cards
+# came to 0.86 and more, arms over the mouth to 0.59 and 0.76.
 CUT, NEXT_OUT = 0.8, 0.5
 # The cut card is out for sure if so long, ms, after it was known no card lies that left as it did:
 # a back between two hands was taken for it.
@@ -357,12 +357,14 @@ class LipEvidence:
         rest = max(rest, partly) if self._waits(logits, still=still) else rest
         before, more = self.cut.take(logits, at, rests=still)
         self.mouth = AtMouth(come, stays, before, max(come, float(hand)))
+        # The first symbols are those of an edge that moves in.
+        goes_in = float(shares[2]) * (GOES_IN if edge <= len(REACHES) else STIRS)
         found = np.array([
             rest,
             *(partly + comes),
             wholly,
             wholly,
-            partly + seen * self._returns[edge],
+            max(partly + seen * self._returns[edge], wholly + goes_in),
             rest,
             wholly,
             max(partly + TURNED_PARTLY, wholly) + LINGERS,

@@ -49,7 +49,7 @@ ACKNOWLEDGE_CLUSTER_S = 4.0
 SLOWEST_BYTES_S = 20_000
 # Seconds between two looks whether the broker is late, and whether pictures still get through.
 TICK_S = 0.25
-# Seconds that an orderly end of a connection may take before it is cut: a full line takes none.
+# Seconds that an orderly end of a connection may take before it is cut: a full line has no room.
 FAREWELL_S = 1.0
 # Seconds that stopping takes at most beyond the draining.
 JOIN_S = 10.0

@@ -57,7 +57,7 @@ FRONT, FREE = 0.5, 0.8
 MISSED = 2.2
 # Edges may deviate from one plane by so much, mm (root mean square): cards that lie flat have 0.3.
 MOST_MISFIT_MM = 1.0
-# A card may lie askew by so much, degrees: its place is straightened. More, and nobody knows how.
+# A card may lie askew by so much, degrees: its place is straightened. More leaves that unknown.
 ASKEW = 12.0
 # Ink in the corners that bear an index over ink in the others. Below the first the picture is
 # mirror writing; up to the second, as with four indices, the reader decides.

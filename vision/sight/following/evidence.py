@@ -56,8 +56,8 @@ WAITS = 0.2
 # and one that goes back in one in which its edge rests and is not near. At 0, a card that is
 # squeezed near the shoe is a second one, and one that a hand brings back over the lip goes back.
 STIRS = math.log(1 / 20)
-# How much likelier, ln, the edge of a card that is wholly out moves in if it goes back: of those
-# that did not it did in 22 of 100 pictures. At 0, five of eleven returns more are doubts.
+# How much likelier, ln, the edge of a card wholly out moves in if it goes back: 8 in 10, by
+# judgement, to 22 in 100 pictures of others, counted. At 0, five of eleven returns are not told.
 GOES_IN = math.log(0.8 / 0.22)
 # Over how many of the last cards the usual look is taken. All backs of one deck looked like faces,
 # by odds of 19; true exposures are 4,000 times as much like a face as the deck's backs.

@@ -16,12 +16,12 @@ import httpx
 
 from tests.browser.people import PASSWORD, _hash, house_of_people
 from vision.acceptance.answers import Answer, Dealt, answer_text
-from vision.acceptance.clerk import ALIVE_S
 from vision.access.users import User, load_users, save_users
 from vision.board import orders as records
 from vision.board.login.passwords import PasswordEntry, change_account
 from vision.cli import main
 from vision.clock import now_ms
+from vision.commands.accept import ALIVE_S
 from vision.game.cards import DECK
 
 # Ann and Cy are of every house of tests; the third decides where they disagree.

@@ -17,7 +17,6 @@ from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, ser
 from tests.browser.shoe import Shoe
 from tests.mqtt.mqtt_tools import free_port
 from vision.acceptance.answers import INCIDENTS, Answer, Dealt, Keyed, Settled, answer_text
-from vision.acceptance.clerk import clerk
 from vision.acceptance.coups import LogBook, Terms
 from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import GROUPS, Report
@@ -26,6 +25,7 @@ from vision.audit.continuity import audit_from
 from vision.audit.verify import Trust
 from vision.cli import main
 from vision.commands import accept
+from vision.commands.accept import clerk
 from vision.commands.printing.console import NOT_PROVEN
 from vision.config.table import load
 from vision.errors import ConfigurationError

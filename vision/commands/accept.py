@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import logging
+import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from starlette.routing import Route
 
 from vision import logging_setup
 from vision.acceptance.bundle import write_bundle
-from vision.acceptance.clerk import clerk
 from vision.acceptance.coups import LogBook, Terms
 from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import Report, write_report
 from vision.acceptance.tasks import Keying
+from vision.app.journal import Journal
+from vision.app.run_log import Destinations, new_boot
 from vision.audit.continuity import audit_from
 from vision.audit.verify import demand_signature
 from vision.board.desk.acceptance import KeyingPages
@@ -25,18 +28,22 @@ from vision.board.login.pages import LoginPages
 from vision.board.login.passwords import PasswordBook
 from vision.board.orders import Records
 from vision.board.rights import MAY_SEE
+from vision.clock import CLOCK, now_ms
 from vision.commands import actions_of
 from vision.commands.printing.console import NOT_PROVEN, add_trust, trust_of
 from vision.config.table import TableConfig, load
-from vision.errors import ConfigurationError
+from vision.errors import ConfigurationError, ShoeReaderError
+from vision.game.events import Started
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.record.facts import Fact
-from vision.storage.log_reader import unbroken
+from vision.storage.log_reader import unbroken, unsent_messages
 
 BELOW = 0.001  # share of wrong results to be shown to be less: what laboratories ask for
 # Of coups that two people answer unless another is given: slips of one are then measured.
 SHARE = 0.2
 DELIVER_S = 15.0  # at the end, for what was just answered: a reader takes it within a frame
+LOOK_S = 0.02  # from one look at what has come to the next: nobody notices so short a wait
+ALIVE_S = 1.0  # between signs of life, as a reader gives them: without them no desk sends anything
 
 log = logging.getLogger(__name__)
 
@@ -159,3 +166,46 @@ def _export(args: argparse.Namespace) -> None:
     config, book, pictures = _opened(args)
     for line in write_bundle(args.out, config, book, pictures):
         print(line)
+
+
+@contextmanager
+def clerk(config: TableConfig, path: Path, last: Started | None) -> Iterator[None]:
+    """Take answers into a log that no reader writes any more, as at a table that runs.
+
+    It is a reader without a camera: its run has no models, and nothing of the game happens in it.
+    ConfigurationError where the log waits for its reader.
+    `last` is its last run: what a run of this kind that was killed has not sent waits for us.
+    OutsideError where the log cannot be written.
+    """
+    if unsent_messages(path) and (last is None or last.models):
+        raise ConfigurationError(
+            f"{path}: messages of it are not sent yet; start its reader, and leave out --log"
+        )
+    journal, over = Journal(config, Destinations(path)), threading.Event()
+    CLOCK.not_before(journal.table.clock)
+    journal.start(_at(journal), new_boot(), ())
+    thread = threading.Thread(target=_take, args=(journal, over), name="clerk", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        with journal:
+            journal.stop(_at(journal))
+
+
+def _at(journal: Journal) -> int:
+    return max(now_ms(), journal.table.clock)
+
+
+def _take(journal: Journal, over: threading.Event) -> None:
+    alive_s = 0.0
+    try:
+        while not over.wait(LOOK_S):
+            journal.take(journal.link.orders(_at(journal)))
+            if time.monotonic() - alive_s > ALIVE_S:
+                alive_s = time.monotonic()
+                journal.link.publish_health(now_ms(), {})
+    except ShoeReaderError as error:
+        log.error("answers not in the log: %s; they are kept and written the next time", error)

@@ -19,8 +19,7 @@ from vision.cli import main
 from vision.errors import ConfigurationError
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.logs import Received, write
-from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of, fit, rate
-from vision.floor.archive.rota import read_rota
+from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of, fit, rate, read_rota
 from vision.game.cards import RANK_LETTERS
 from vision.game.coup.fault_table import KINDS as FAULTS
 from vision.wire.messages import unix_ms

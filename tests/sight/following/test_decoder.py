@@ -467,6 +467,18 @@ def test_card_that_may_be_burned_or_begin_a_coup_is_out_at_once() -> None:
     assert (len(burned.cards), len(coup.cards)) == (5, 1)
 
 
+def test_burned_pile_may_lie_over_a_third_slot() -> None:
+    """It is none the less a burn: no coup begins with a third card."""
+    play = Play(burn=0.3)
+    for _ in range(5):
+        play.draw()
+        play.lay(P3, 0, face_up=False)
+    assert play.best.state.burning
+    play.sweep()
+    play.deal(*NATURAL)
+    assert [card.place.slot for card in play.best.state.cards] == [P1, B1, P2, B2]
+
+
 def test_burned_cards_may_lie_beside_the_slots() -> None:
     """A burn that is spread on the layout is none the less one, and its cards are of no coup."""
     play = Play(burn=0.3)

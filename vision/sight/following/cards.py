@@ -51,6 +51,7 @@ SHOE = Place("back in the shoe")
 ASIDE = Place("aside")  # it lies outside the slots
 GONE_ASIDE = Place("gone from aside", gone=True)  # or from the hand
 SLOTS = tuple(Place(f"in {slot.name}", slot.value, slot.value) for slot in Slot)
+THIRD = {Slot.PUNTO_3, Slot.BANCO_3}
 GONE = tuple(Place(f"gone from {slot.name}", slot.value, gone=True) for slot in Slot)
 HELD = {
     (slot, over): Place(f"held from {slot} over {over}", slot, held=True, over=over)

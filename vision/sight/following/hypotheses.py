@@ -27,6 +27,7 @@ from vision.sight.following.cards import (
     SEEN,
     SHOE,
     TAKEN,
+    THIRD,
     Cards,
     CoupCard,
     Lip,
@@ -408,6 +409,8 @@ class Decoder:
         sights = state.sights
         for is_face, slot in sights.slots:
             p *= shown.ratios[is_face][slot]
+        if state.burning:  # a pile that lies before the shoe may be over a third slot
+            p *= max(1.0, *(shown.ratios[0][slot] for slot in THIRD))
         # Two or more look alike: what is seen says nothing of how many more there are.
         for number, ratio in enumerate(shown.elsewhere.cards[: sights.aside + sights.perhaps]):
             p *= ratio if number < sights.aside else max(1.0, ratio)

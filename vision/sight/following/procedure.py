@@ -29,6 +29,7 @@ from vision.sight.following.cards import (
     SHOE,
     SLOTS,
     TAKEN,
+    THIRD,
     TURNED,
     UNSEEN,
     Cards,
@@ -46,7 +47,6 @@ MOST_CODES, MOST_CARDS = 2, 9
 # Cards that every coup has, and every burn: the first, and as many more as it counts. One that
 # seems to be burned alone was none.
 FIRST_CARDS, LEAST_BURNED = 4, 2
-THIRD = {Slot.PUNTO_3, Slot.BANCO_3}
 COMPLETE = -1
 _DRAWN = CARDS[HAND, UNSEEN[BACK], None]
 _SHOWN, _BURNED = CARDS[HAND, UNSEEN[FACE], None], CARDS[GONE_ASIDE, BACK, None]

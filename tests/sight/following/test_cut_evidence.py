@@ -14,6 +14,7 @@ from vision.sight.following.evidence import (
     FACED,
     FIRST_WORD,
     GONE,
+    HARDLY_OUT,
     HIDDEN,
     LIES,
     LIES_MS,
@@ -303,8 +304,8 @@ def _exposes(shows: Values, *, waits: float = 1.0, ms: int = PICTURE_MS, number:
         (_mouth(), EXPOSED, False),  # a card may be out
         (_mouth(hand=0.0), 1.0, True),
         (_mouth(hand=LITTLE), 1.0, False),
-        (_mouth(out=1 - EXPOSED - LITTLE), 1.0, True),
-        (_mouth(out=1 - EXPOSED + LITTLE), 1.0, False),
+        (_mouth(out=HARDLY_OUT - LITTLE), 1.0, True),
+        (_mouth(out=HARDLY_OUT + LITTLE), 1.0, False),
         (_mouth(face=FACED * 0.9 + LITTLE, cut=(1 - FACED) * 0.9 - LITTLE), 1.0, True),
         (_mouth(face=FACED * 0.9 - LITTLE, cut=(1 - FACED) * 0.9 + LITTLE), 1.0, False),
         (_mouth(face=0.5, cut=0.5 * (1 - FACED) * 0.9), 1.0, True),

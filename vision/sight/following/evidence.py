@@ -69,7 +69,8 @@ EXPOSED_MS, EXPOSED = 300, 0.8
 # And so likely (0 to 1) must it be a face, of all that shows, and of what is no back: 30 true ones
 # came to 0.65 and more, all but one to 0.99 and more; what stays at the mouth to 0.15 of all, white
 # cut cards half out to 0.84 and 0.97 of what is no back. At half of the first it may be a face.
-SHOWN, FACED = 0.2, 0.98
+# And so unlikely (0 to 1) a card out of the lip: six true ones came to 0.02, a chip beside to 0.15.
+SHOWN, FACED, HARDLY_OUT = 0.2, 0.98, 0.1
 # The most that counts of the word for the cut card in one picture, and of what waits, ln of odds;
 # and those of a thing that stays where it is.
 MOST_ODDS, MOST_WAITING, RESTS = 6.0, 8.0, -4.0
@@ -407,11 +408,10 @@ class ExposureWatch:
         `values` (11) are those of the mouth's network at a time, ms; `covered`: a hand is over a
         slot that reaches into its picture.
         """
-        elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
-        shows = 0.0
+        elapsed, shows, self._at = min(EXPOSED_MS / 2, at - self._at), 0.0, at
         # No hand, nor an arm or a finger at the edge, which look like a card before the shoe.
         out = _softmax(np.asarray(values[:3], np.float64))[2]
-        if waits > EXPOSED and not (covered or values[8] > 0) and out < 1 - EXPOSED:
+        if waits > EXPOSED and not (covered or values[8] > 0) and out < HARDLY_OUT:
             odds = float(values[5] - values[4])
             self._waiting.append(odds)
             _, face, cut, none = _softmax(np.asarray(values[4:8], np.float64)).tolist()

@@ -116,3 +116,4 @@ class Lip(IntEnum):
     LINGERS = 8  # the card just drawn is still before the shoe, and hides what its lip shows
     STAYS = 9  # of two that are out, one lies there at rest while the other is laid
     HIDDEN = 10  # a hand beside it, which is none that draws, hides what it shows
+    SQUEEZED = 11  # a hand holds before it the card of a slot that is there

@@ -331,7 +331,7 @@ class LipEvidence:
     def take(
         self, values: Logits, at: int, near: Sequence[SlotObservation] = (), *, hand: bool = False
     ) -> Values:
-        """Return the log-likelihood of each `Lip` (11) of a picture taken at a time, ms.
+        """Return the log-likelihood of each `Lip` (12) of a picture taken at a time, ms.
 
         `near` is what the slots show that reach into the mouth's picture; `hand`: one is beside it.
         """
@@ -371,6 +371,7 @@ class LipEvidence:
             max(partly + TURNED_PARTLY, wholly) + LINGERS,
             wholly + (0.0 if self._edge.rests(edge) else STIRS),
             max(partly, wholly) + LINGERS + math.log(max(hand - self._hands[-1][1], MOUTH_FLAT)),
+            max(partly, wholly) + LINGERS,
         ])  # fmt: skip
         found *= elapsed / MOUTH_MS
         found[Lip.CUT] += more

@@ -154,7 +154,7 @@ class Follower:
         self.faces.begin_shoe(read)
         self.faces.forget(1 << 30)
         burns = order == 1 and self._rules.burn.kind is not BurnKind.NONE
-        self.decoder = Decoder(Procedure(self._rules), burn=burn if burns else 0.0)
+        self.decoder = Decoder(Procedure(self._rules, self._beside), burn=burn if burns else 0.0)
         self.accounts = Accounts(self.decoder, odds=self._odds, order=order)
         self._before = 0  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before

@@ -330,7 +330,7 @@ class Decoder:
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the hypotheses moved.
 
-        `lip` (11) are log-likelihoods; `shown` is what the slots show, where they were looked at.
+        `lip` (12) are log-likelihoods; `shown` is what the slots show, where they were looked at.
         Pictures that follow quickly are taken together. Until `still_at` (ms) nothing moved on the
         table: no hand drew a card meanwhile, and one thing at most happened, however long that was.
         """

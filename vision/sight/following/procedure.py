@@ -5,7 +5,7 @@ The rules are a prior on where a card goes and whether one comes, never on its f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from operator import attrgetter
@@ -68,6 +68,7 @@ _STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
     Lip.RETURNING: (("slide", Lip.INSIDE), ("go on", Lip.EMERGING)),
     Lip.INSIDE: (("go on", Lip.REST),),
     Lip.HIDDEN: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
+    Lip.SQUEEZED: (("go on", Lip.REST),),
 }
 # What a hand beside the mouth may hide.
 _HIDES = {Lip.REST, Lip.EMERGING, Lip.PARTLY}
@@ -81,9 +82,10 @@ _LAYS = {Lip.WHOLLY: LESS_USUAL, Lip.CLEAR: LESS_USUAL, Lip.LINGERS: 0.0}
 class Procedure(StateSpace):
     """The moves from each state of a coup, by the rules and the way of dealing of a table."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, beside: Container[int] = ()) -> None:
+        """By these rules; the slots `beside` the mouth (0 to 5) reach into its picture."""
         super().__init__()
-        self._rules = rules
+        self._rules, self._beside = rules, beside
         self._face_up = LAID_FACE_UP[rules.dealing]
         fixed = rules.burn.kind is BurnKind.FIXED
         self._least_burned = min(LEAST_BURNED, rules.burn.cards) if fixed else LEAST_BURNED
@@ -194,6 +196,10 @@ class Procedure(StateSpace):
         if lip in _HIDES:
             hides = _move("linger", cards, Lip.HIDDEN, codes, LESS_USUAL)
             yield replace(hides, by=By.HOLDING_HAND)
+            near = (card for card in cards if card.place.slot in self._beside)
+            if any(not (card.side.is_face or card.place.gone) for card in near):
+                squeezed = _move("stay", cards, Lip.SQUEEZED, codes, LESS_USUAL)
+                yield replace(squeezed, by=By.HOLDING_HAND)
         if lip is Lip.REST:
             rate = self._edge_rate(cards, codes)
             yield Move(rate, rate * ACTIONS["edge"].survival, cards, codes, Lip.EMERGING)

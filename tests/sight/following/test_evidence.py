@@ -481,6 +481,7 @@ def test_lip_is_hidden_by_a_hand_beside_it_that_is_not_at_it(
     found = LipEvidence(_table()).take(values, 0, hand=beside)
     hidden = found[Lip.HIDDEN] - found[Lip.WHOLLY] - LINGERS
     assert hidden == pytest.approx(np.log(odds), abs=1e-3)
+    assert found[Lip.SQUEEZED] == pytest.approx(found[Lip.WHOLLY] + LINGERS)
 
 
 @pytest.mark.parametrize(("since", "rests"), [(STILL_MS, False), (STILL_MS + 1, True)])

@@ -24,6 +24,7 @@ from vision.sight.following.cards import (
     TAKEN,
     UNSEEN,
     Cards,
+    CoupCard,
     Lip,
     Place,
     Side,
@@ -530,6 +531,26 @@ def test_hand_beside_the_mouth_may_hide_what_its_lip_shows(lip: Lip) -> None:
     assert hidden.rate == pytest.approx(ACTIONS["linger"].due * LESS_USUAL)
     ends = {m.lip for m in moves(lying(1), Lip.HIDDEN) if m.lip is not None}
     assert ends == {Lip.REST, Lip.PARTLY}
+
+
+@pytest.mark.parametrize(
+    ("card", "squeezed"),
+    [
+        (CARDS[SLOTS[4], BACK, None], True),
+        (CARDS[HELD[4, None], BACK, None], True),
+        (CARDS[SLOTS[4], FACE, 3], False),
+        (CARDS[GONE[4], BACK, None], False),
+        (CARDS[SLOTS[5], BACK, None], False),
+    ],
+)
+def test_card_of_a_slot_beside_the_mouth_may_be_squeezed_before_it(
+    card: CoupCard, *, squeezed: bool
+) -> None:
+    """One that lies face down there, or was lifted from it: no other has left the shoe then."""
+    procedure = Procedure(Rules(), beside=(4,))
+    found = procedure.moves(procedure.state((*lying(1, 2, 3, 4), card))).moves
+    into = [m for m in found if m.lip is Lip.SQUEEZED]
+    assert [(m.by, m.cards[-1], m.codes) for m in into] == [(By.HOLDING_HAND, card, ())] * squeezed
 
 
 @pytest.mark.parametrize("dealing", list(Dealing))

@@ -57,6 +57,7 @@ ACTIONS: dict[str, Action] = {
     "linger": _free(NEXT * UNUSUAL),  # it is held or turned before the shoe
     "stay": _free(NEXT),  # of two that are out, one lies there while the other is laid
     "go on": _free(NEXT),  # it is carried on
+    "squeeze": _free(NEXT * LESS_USUAL),  # before the mouth, one that lies face down beside it
     "push back": _free(DEPARTURE, DEPARTURE * LESS_USUAL),  # from the lip; from further away
     "cut": _free(1 / 400),  # of what is drawn, the share that is the cut card: one in a shoe
     "cut out": _free(MOVING / 2),  # as long as both ways of a card that leaves take

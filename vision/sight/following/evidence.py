@@ -396,8 +396,7 @@ class ExposureWatch:
 
     def __init__(self, least: float) -> None:
         """`least`: how many times likelier a face is than with the cards before."""
-        self._least = math.log(least)
-        self._usual = Usual()  # of each card, ln of odds
+        self._least, self._usual = math.log(least), Usual()  # ln of odds, of each card
         self._waiting: list[float] = []  # the same of each picture of the card that waits
         self._at, self._shown_ms = 0, 0.0
 

@@ -198,7 +198,7 @@ class Procedure(StateSpace):
             yield replace(hides, by=By.HOLDING_HAND)
             near = (card for card in cards if card.place.slot in self._beside)
             if any(not (card.side.is_face or card.place.gone) for card in near):
-                squeezed = _move("stay", cards, Lip.SQUEEZED, codes, LESS_USUAL)
+                squeezed = _move("squeeze", cards, Lip.SQUEEZED, codes)
                 yield replace(squeezed, by=By.HOLDING_HAND)
         if lip is Lip.REST:
             rate = self._edge_rate(cards, codes)

@@ -27,6 +27,8 @@ AWAY_MM, BEYOND_MM, ARM_MM = 300.0, 80.0, 45.0
 # Shares: draws of two cards at once; of these, the second laid flush on the first or lying under
 # it; staying when the first is taken away. Of single cards, held before the mouth for the next.
 TWO, FLUSH, UNDER, STAYS, HELD = 0.4, 0.3, 0.6, 0.45, 0.3
+# Share of the hands that pass before the shoe without a card: the next one may wait half out.
+EMPTY = 0.5
 # How fast a card is swept out and carried off on average, mm/s, and in how many seconds it is
 # pulled out: of quick dealers a slow camera has one picture in which it is out. All are drawn
 # evenly on a scale of logarithms.
@@ -243,28 +245,29 @@ class Play:
         self._hand_to(0.3, *self._home())
 
     def _carry_past(self) -> None:
-        """Carry a card from elsewhere by, or lay it down before the shoe."""
+        """Carry a card from elsewhere by, or lay it down before the shoe; or pass without one."""
         rng = self.rng
         side = float(rng.choice([-1, 1]))
-        card = self._card(Kind(int(rng.choice([0, 1, 1, 2]))), drawn=False)
         start, end = (rng.uniform(45, 130), side * 160.0), (rng.uniform(45, 130), -side * 160.0)
         middle = (rng.uniform(50, 110), rng.uniform(-50, 50))
-        turn = rng.uniform(-1.6, 1.6)
-        card.channels = {
-            "x": [(0, start[0])],
-            "y": [(0, start[1])],
-            "turn": [(0, turn)],
-            "lift": [(0, 20.0)],
-        }
         self._hand_to(0.3, *start)
-        card.born = self.time
+        card = None if rng.random() < EMPTY else self._carried(*start)
         for x, y in (middle, end):
             seconds = float(rng.uniform(0.15, 0.5))
-            self._card_to(card, seconds, x=x, y=y)
+            if card is not None:
+                self._card_to(card, seconds, x=x, y=y)
             self._hand_to(seconds, x, y)
             self._wait(float(rng.choice([0, 0, rng.uniform(0, 0.8)])))
-        card.gone = self.time
+        if card is not None:
+            card.gone = self.time
         self._hand_to(0.3, *self._home())
+
+    def _carried(self, x: float, y: float) -> Moving:
+        """Return a card that comes from elsewhere, in a hand at a place."""
+        card = self._card(Kind(int(self.rng.choice([0, 1, 1, 2]))), drawn=False)
+        place = {"x": x, "y": y, "turn": self.rng.uniform(-1.6, 1.6), "lift": 20.0}
+        card.channels = {name: [(0, value)] for name, value in place.items()}
+        return card
 
     def _card(self, kind: Kind, *, drawn: bool) -> Moving:
         self.number += 1
@@ -442,6 +445,10 @@ class Play:
         if rng.random() < 0.35:
             self._hand_to(0.3, *self._home())
             self._wait(float(rng.uniform(0.1, 1.2)))
+            self._hand_to(0.3, press[0] + shift, press[1])
+        elif rng.random() < 0.4:  # left alone, and a hand passes over it
+            self._hand_to(0.3, *self._home())
+            self._carry_past()
             self._hand_to(0.3, press[0] + shift, press[1])
         else:
             self._wait(float(rng.uniform(0.05, 0.8)))

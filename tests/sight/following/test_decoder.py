@@ -741,32 +741,27 @@ def test_coup_that_begins_has_the_one_before_beside_it() -> None:
     assert begun == Hypothesis(2, before, decoder.procedure.state(NEXT_LIES))
 
 
-def test_still_time_is_one_step_in_which_nobody_draws() -> None:
-    """Only what came after it is gone through in steps, by what is seen at the mouth."""
-    decoder = moving(By.HAND)
-    decoder.step(1000, EVENLY, mouth=AtMouth(0.5, 0.0))
-    decoder.step(1500, EVENLY, mouth=AtMouth(0.5, 0.0), still_at=1450)
-    steps = (LONGEST_S, 0.5), (0.45, HANDLESS), (LONGEST_S, 0.5), (LONGEST_S, 0.5)
-    assert shares(decoder) == pytest.approx(after(*steps))
-    decoder.step(1600, EVENLY, mouth=AtMouth(0.5, 0.0), still_at=1700)
-    assert shares(decoder) == pytest.approx(after(*steps, (0.1, HANDLESS)))
+def test_nothing_happens_while_nothing_moves() -> None:
+    """Only what came after it is gone through, by what is seen at the mouth."""
+    decoder = moving()
+    decoder.step(1000, EVENLY, mouth=NOBODY)
+    decoder.step(1500, EVENLY, mouth=NOBODY, still_at=1450)
+    assert shares(decoder) == pytest.approx(after(*[(LONGEST_S, 1.0)] * 3))
+    for minutes in (1, 20):
+        decoder.step(1600 + 60_000 * minutes, EVENLY, mouth=NOBODY, still_at=9_999_999)
+    assert shares(decoder) == pytest.approx(after(*[(LONGEST_S, 1.0)] * 3))
 
 
-@pytest.mark.parametrize("still", [False, True])
-def test_of_a_long_gap_no_more_is_gone_through_than_the_most(*, still: bool) -> None:
+def test_of_a_long_gap_no_more_is_gone_through_than_the_most() -> None:
     """By the rates alone any coup would be over."""
     found, most = [], MOST_STEPS * STEP_MS
     for gap in (most // 2, 2 * most, 20 * most):
         decoder = moving()
         decoder.step(1000, EVENLY, mouth=NOBODY)
-        decoder.step(1000 + gap, EVENLY, mouth=NOBODY, still_at=(1000 + gap) * still)
+        decoder.step(1000 + gap, EVENLY, mouth=NOBODY)
         found.append(shares(decoder))
     assert found[0] < found[1] == found[2]
-    first, step = (
-        (LONGEST_S, 1.0),
-        [(most / 1000, 1.0)] if still else [(LONGEST_S, 1.0)] * MOST_STEPS,
-    )
-    assert found[2] == pytest.approx(after(first, *step))
+    assert found[2] == pytest.approx(after(*[(LONGEST_S, 1.0)] * (1 + MOST_STEPS)))
 
 
 def test_pictures_that_follow_quickly_count_together() -> None:

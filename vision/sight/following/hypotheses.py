@@ -332,7 +332,7 @@ class Decoder:
 
         `lip` (12) are log-likelihoods; `shown` is what the slots show, where they were looked at.
         Pictures that follow quickly are taken together. Until `still_at` (ms) nothing moved on the
-        table: no hand drew a card meanwhile, and one thing at most happened, however long that was.
+        table: nothing happened meanwhile, however long that was.
         """
         cut = mouth.cut
         if self._waiting is not None:
@@ -341,16 +341,11 @@ class Decoder:
         if elapsed < SHORTEST_MS and shown is None:
             self._waiting = lip, cut
             return False
-        longest = round(1000 * LONGEST_S) * MOST_STEPS
-        moving = min(elapsed, max(0, at - still_at))
-        still, moving = min(elapsed - moving, longest), min(moving, longest)
+        moving = min(elapsed, max(0, at - still_at), round(1000 * LONGEST_S) * MOST_STEPS)
         self._at, self._waiting = at, None
         parts: Parts = {}
         for (coup, before, state), p in self.hypotheses.items():
             parts.setdefault((coup, before), {})[state] = p
-        if still:
-            nobody = _shares(AtMouth(HANDLESS, HANDLESS))
-            parts = _heaviest(self._move(parts, still / 1000, nobody), MOST_CARRIED)
         steps = math.ceil(moving / 1000 / LONGEST_S)
         shares = _shares(mouth._replace(cut=cut))
         for _ in range(steps):

@@ -46,7 +46,7 @@ def _leaving(film: Film) -> Iterator[Leaving]:
         (at, unlike)
         for at, values in zip(film.stream.frames, film.stream.mouth, strict=True)
         if (unlike := evidence.unlike(np.asarray(values, np.float64), at)) is not None
-        and evidence.is_known
+        and evidence.leaving.is_known
     ]
     ends = [i for i, ((a, _), (b, _)) in enumerate(pairwise(pictures), 1) if b - a > AROUND_MS]
     for first, end in pairwise([0, *ends, len(pictures)]):

@@ -40,6 +40,11 @@ def _out(word: float = -5.0, unlike: float = -3.0) -> Values:
     return np.array([0, 0, 6, 1.2, 4, 0, 4 + word, 0, 2, -6, unlike])
 
 
+def _edge_of(out: Values) -> Values:
+    """Return what they say of a card that is to be as far out, and of which an edge is."""
+    return np.array([out[0], out[2], out[1], 0.4, *out[4:]])
+
+
 def _rests(word: float = -5.0, hand: float = -6.0) -> Values:
     """Return what it says of a mouth at rest."""
     return np.array([6, 0, 0, 0, 4, 0, 4 + word, 0, hand, -6, np.nan])
@@ -104,10 +109,10 @@ class Shoe:
         self.evidence, self.at = CutEvidence(WEIGHTS), 0
 
     def draw(self, out: Values, waits: Values, pictures: int = 3) -> float:
-        """Let a card wait and leave; return what its pictures say together."""
-        for _ in range(10):
-            self._take(waits)
-        return sum(more for _, more in (self._take(out) for _ in range(pictures)))
+        """Let a card wait and leave, its edge first; return what its pictures say together."""
+        self.rest(waits)
+        seen = [_edge_of(out), *[out] * pictures]
+        return sum(more for _, more in (self._take(values) for values in seen))
 
     def rest(self, waits: Values) -> float | None:
         """Let the mouth rest; return how unlike what waits there is."""
@@ -263,10 +268,10 @@ def test_arm_that_looked_like_the_cut_card_is_none() -> None:
 
 def test_evidence_of_a_card_is_what_its_last_picture_says(shoe: Shoe) -> None:
     """However many pictures show it, and however it looked at first, they add up to the last."""
-    for pictures, share in ((1, 0.5), (3, 1.0), (20, 1.0)):  # in one alone an arm looks like it
+    for pictures in (1, 3, 20):
         shoe.draw(_out(), _rests(), pictures=1)
         few = shoe.draw(_out(2.0, 4.0), _rests(), pictures)
-        assert few == pytest.approx(share * float(WEIGHTS @ [7.0, 4.0, 0.0, 1.0]))
+        assert few == pytest.approx(float(WEIGHTS @ [7.0, 4.0, 0.0, 1.0]))
 
 
 # --- bounds, each at both of its sides ------------------------------------------------------------
@@ -466,8 +471,8 @@ def test_card_is_unlike_those_before_as_far_as_that_may_count(shoe: Shoe) -> Non
         for _ in range(3):
             shoe.draw(_out(), _rests())
     shoe.rest(_rests())
-    for _ in range(3):
-        shoe._take(_out(-5.0, 2.0))
+    for values in (_edge_of(_out()), *[_out(-5.0, 2.0)] * 3):
+        shoe._take(values)
     before, more = shoe._take(_out(-5.0, 1.0))
     assert (before, more) == (pytest.approx(WEIGHTS @ [0.0, 2.0, 0.0, 1.0]), pytest.approx(0))
 
@@ -492,8 +497,19 @@ def test_what_rests_before_the_lip_is_no_cut_card(shoe: Shoe) -> None:
     """Whatever it looks like; before anything was out nothing is said."""
     shoe.rest(_rests())
     assert shoe.evidence.take(_rests(), shoe.at + 50) == (0.0, 0.0)
+    shoe._take(_edge_of(_out()))
+    shoe.evidence._odds = 0.0
     found = shoe.evidence.take(_out(9.0, 9.0), shoe.at + 1000, rests=True)
     assert found == (0.0, RESTS)
+
+
+def test_what_shows_no_edge_first_is_no_cut_card(shoe: Shoe) -> None:
+    """An arm is before the shoe at once; what comes out of it after a rest shows its edge again."""
+    shoe.rest(_rests())
+    assert shoe._take(_out(9.0, 9.0)) == (0.0, RESTS)
+    assert shoe._take(_edge_of(_out(9.0, 9.0)))[1] > 0
+    shoe.rest(_rests())
+    assert shoe._take(_out(9.0, 9.0)) == (0.0, RESTS)
 
 
 def _no_card(share: float) -> Values:
@@ -517,9 +533,9 @@ def test_what_comes_from_under_an_arm_is_no_cut_card(
         shoe.draw(_out(), _no_card(usual))
     shoe.rest(_no_card(usual))
     assert (shoe.rest(_no_card(share)) is None) is hidden
-    assert (shoe._take(_out(9.0, 9.0))[1] == RESTS) is hidden
+    assert (shoe._take(_edge_of(_out(9.0, 9.0)))[1] == RESTS) is hidden
     shoe.rest(_no_card(usual))
-    assert shoe._take(_out(9.0, 9.0))[1] != RESTS  # the arm is gone
+    assert shoe._take(_edge_of(_out(9.0, 9.0)))[1] != RESTS  # the arm is gone
 
 
 @pytest.mark.parametrize(("ms", "known"), [(LEFT_MS - 1, False), (LEFT_MS, True)])
@@ -533,7 +549,7 @@ def test_card_has_left_once_the_mouth_rested_for_so_long(ms: int, *, known: bool
     rested = shoe.at + 50
     for at in (rested, rested + ms):
         shoe.evidence.take(_rests(), at)
-    assert shoe.evidence.is_known is known
+    assert shoe.evidence.leaving.is_known is known
     assert (shoe.evidence.waits is not None) is known
 
 

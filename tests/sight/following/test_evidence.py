@@ -112,7 +112,11 @@ def test_white_sleeve_that_rests_before_the_shoe_is_no_cut_card() -> None:
             lip.take(_wholly(1.2), 1000 * number)
             lip.take(REST, 1000 * number + 100)
             lip.take(REST, 1000 * number + 400)
-    reported = {moving: 0.0, resting: 0.0}
+    edge = [0.0, 6.0, 0.0, *_wholly(0.5, cut=9.0)[3:]]
+    reported = {
+        lip: float(np.diff(lip.take(edge, 4950)[[Lip.WHOLLY, Lip.CUT]])[0])
+        for lip in (moving, resting)
+    }
     for at in range(5000, 5600, 50):
         for lip, shift in ((moving, 0.6 + (at - 5000) / 500), (resting, 0.9)):
             found = lip.take(_wholly(shift, cut=9.0), at)
@@ -494,6 +498,23 @@ def test_card_beside_the_mouth_is_still_once_it_was_for_so_long(
     """Since a card shows at the lip and its edge has not moved."""
     found = _lip(*before, (1000 + since, _wholly(0.9)), beside=True)
     assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is rests
+
+
+@pytest.mark.parametrize(
+    ("before", "covered"), [(1, 0.0), (CARDS_BEFORE, 0.0), (CARDS_BEFORE, 0.1)]
+)
+def test_card_beside_the_mouth_is_what_seems_out_unless_those_before_seemed_none(
+    before: int, covered: float
+) -> None:
+    """A second card lies before the shoe while the first is in a slot there, or a hand is."""
+    lip, at = LipEvidence(_table()), 0
+    for _ in range(before):
+        for values, near in ((_wholly(0.9), _near()), (REST, _near()), (REST, ())):
+            at += 1000
+            lip.take(values, at, near)
+    for ms in (0, STILL_MS + 1):
+        found = lip.take(_wholly(0.9), at + 1000 + ms, _near(card=not covered, covered=covered))
+    assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is (before < CARDS_BEFORE)
 
 
 # --- how much looks count -------------------------------------------------------------------------

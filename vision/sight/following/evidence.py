@@ -1,9 +1,8 @@
 """How likely what the mouth's network sees is in each hypothesis.
 
-Failures of sight are bursts, not looks: pictures within some time say the same. What the network
-says of a back differs from deck to deck and from hand to hand, and is the same for all cards of a
-shoe: so a face that waits in the mouth, and the cut card, are what is unlike the cards before. The
-figures are fitted by `models.evaluate.fit_following` and read from a file.
+Failures of sight are bursts: pictures within some time say the same. What the network says of a
+back differs from deck to deck, not within a shoe: so a face that waits in the mouth, and the cut
+card, are what is unlike the cards before. `models.evaluate.fit_following` fits the figures.
 """
 
 from __future__ import annotations
@@ -26,26 +25,25 @@ Logits = Sequence[float] | NDArray[np.floating]
 # Pictures of the mouth within this time, ms, count as one. Shorter trusts bursts, longer is late.
 MOUTH_MS = 60.0
 # The share of pictures (0 to 1) of which the mouth's network says nothing, and the shares that it
-# learnt of mouths at rest, cards partly and wholly out (`models.evaluate.mouth`): its answers are
-# as probable as in such a world, and what is rare there says more.
+# learnt of mouths at rest, cards partly and wholly out (`models.evaluate.mouth`): what was rare
+# there says more.
 MOUTH_FLAT, LEARNT = 0.006, (0.478, 0.163, 0.360)
 # The edge of a card goes out or in if it moves by so much, in depths of a card, within so many ms,
 # and is near the mouth, between, or far out of it by where these end; a symbol joins both.
 MOVED, MOVED_MS, REACHES = 0.08, 100, (0.35, 0.65)
 EDGE_SYMBOLS = 3 * (len(REACHES) + 1)
-# How the network's word for a hand weighs: factor and offset of its log odds, at their most 3.5 and
-# more in each draw of 58 films, with nobody there -4 at the median.
+# Factor and offset of the network's log odds of a hand, at their most 3.5 and more in each draw of
+# 58 films, with nobody there -4 at the median.
 HAND_LINE = (2.0, -4.0)
-# A hand that was there so long ago, ms, or in the picture before, may have done what shows now: one
-# that draws quickly is gone as the card is wholly out. For so long must it have been there to draw
-# a card that the mouth does not see: one that carries a card off draws no other on its way.
+# A hand that was there so long ago, ms, or in the picture before, may have done what shows now; one
+# that draws a card unseen was there for so long: it does not carry another off.
 HAND_MS = 150
 # A card that is held or turned before the shoe looks now so and now so, each for some 0.2 s: what
 # it shows is half as likely as of one that leaves.
 LINGERS = math.log(1 / 2) * MOUTH_MS / 200
 # How much less likely, ln, such a card seems to be partly out than wholly: in 1,861 pictures of ten
-# films it did twice, where it did not go back and no next card came. More than that, since cards
-# are turned there; at 1, the second of two in the hand is taken for the first.
+# films it did twice; more than that, since cards are turned there. At 1, the second of two in the
+# hand is taken for the first.
 TURNED_PARTLY = math.log(1 / 50)
 # What lies still before the lip for longer, ms, may be the card of a slot there, or a white sleeve.
 STILL_MS = 200
@@ -59,12 +57,11 @@ STIRS = math.log(1 / 20)
 # How much likelier, ln, the edge of a card wholly out moves in if it goes back: 8 in 10, by
 # judgement, to 22 in 100 pictures of others, counted. At 0, five of eleven returns are not told.
 GOES_IN = math.log(0.8 / 0.22)
-# Over how many of the last cards the usual look is taken. All backs of one deck looked like faces,
-# by odds of 19; true exposures are 4,000 times as much like a face as the deck's backs.
+# Over how many of the last cards the usual look is taken: backs of one deck looked like faces by
+# odds of 19, true exposures are 4,000 times as much like a face as the deck's backs.
 USUAL_CARDS = 15
-# For so long, ms, does a face show in the mouth before it counts as exposed (what is one by 1 in 4,
-# four times as long), and so surely (0 to 1) must no card be out: the corner of one that is drawn
-# and turned passes in less.
+# A face counts as exposed once it showed for so long, ms (one by 1 in 4 four times as long), and so
+# surely (0 to 1) must no card be out: the corner of one that is drawn passes in less.
 EXPOSED_MS, EXPOSED = 300, 0.8
 # And so likely (0 to 1) must it be a face, of all that shows, and of what is no back: 30 true ones
 # came to 0.65 and more, all but one to 0.99 and more; what stays at the mouth to 0.15 of all, white
@@ -72,33 +69,32 @@ EXPOSED_MS, EXPOSED = 300, 0.8
 # And so unlikely (0 to 1) a card out of the lip: six true ones came to 0.02, a chip beside to 0.15.
 SHOWN, FACED, HARDLY_OUT = 0.2, 0.98, 0.1
 # The most that counts of the word for the cut card in one picture, and of what waits, ln of odds;
-# and those of a thing that stays where it is.
+# those of a thing that stays where it is, or is there at once: of 12 arms that were like it at odds
+# of 50 and more none showed an edge first, of 230 cards seven in eight did.
 MOST_ODDS, MOST_WAITING, RESTS = 6.0, 8.0, -4.0
 # A picture of a card that leaves weighs as it is likely to be wholly out, and at least so much.
 HARDLY = 0.01
-# How many of the last pictures say what waits in a mouth at rest, and what leaves it: a card leaves
-# in fewer, and what lies there for an hour is not kept whole.
+# How many of the last pictures say what waits in a mouth at rest, and what leaves it: in fewer.
 WAITING_PICTURES, LEAVING_PICTURES = 12, 75
 # The mouth is hidden if the network's share (0 to 1) of no card there is so much above the usual,
-# at the median of its last pictures at rest: what comes from there then may be the arm. Before 5
-# arms that were taken for the cut card it was 0.43 and more, before 7 cut cards at most 0.22.
+# at the median of its last pictures at rest: before 5 arms it was 0.43 and more, before 7 cut
+# cards at most 0.22.
 HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 # What waits is the cut card if it is so much more like one than the cards before, ln of odds: in
 # 34 films cut cards that wait in sight came to 7.6 to 22, other cards that rest to 1.4, with a hand
 # over them to 5.2. It is so for so long, ms, before its going means that it is out; it is gone if,
 # once a hand was there, what waits is no more like one than so much.
 LIES, LIES_MS, GONE = 6.0, 300, 2.0
-# From these probabilities on the lip shows the cut card, and a card that is out: true cut cards
-# came to 0.86 and more, arms over the mouth to 0.59 and 0.76.
+# From these probabilities on the lip shows the cut card (true ones came to 0.86 and more, arms over
+# the mouth to 0.59 and 0.76), and a card that is out.
 CUT, NEXT_OUT = 0.8, 0.5
-# The cut card is out for sure if so long, ms, after it was known no card lies that left as it did:
-# a back between two hands was taken for it.
+# The cut card is out for sure if so long, ms, after it was known no card lies that left as it did.
 SURE_MS = 2000
-# What the network's word for the cut card is taken to be of a card before those of this shoe are
-# known, ln of odds: in 46 films it was -6 to -3. Lower, and an arm among the first is a cut card.
+# The network's word for the cut card, of one before those of this shoe are known, ln of odds: in 46
+# films -6 to -3. Lower, and an arm among the first is a cut card.
 FIRST_WORD = -3.0
-# The weights of a fitted file: of the network's word on average against its usual one; of how
-# unlike the cards before it was in any picture; of what waited before; and what is always added.
+# The weights of a fitted file: of the network's word on average against its usual one, of how
+# unlike the cards before it was in any picture, of what waited before, and what is always added.
 WEIGHTS = ("leaving", "unlike", "waiting", "always")
 
 
@@ -107,8 +103,7 @@ class SymbolTable:
     """Log-likelihoods of symbols in the states that show them, fitted on films.
 
     `slots` (3 x SYMBOLS): over an empty slot, a back and a face; `edges` (2 x EDGE_SYMBOLS): of a
-    card that emerges and one that is further out. `cut` (4) are the weights of what is unlike the
-    cards before, in the order of WEIGHTS.
+    card that emerges and one that is further out. `cut` (4) are weights in the order of WEIGHTS.
     """
 
     slots: Values
@@ -208,23 +203,22 @@ class Usual:
 class CutEvidence:
     """Says how much likelier what a mouth shows is if the cut card is out.
 
-    All pictures of a card fail together: what is compared is the card, as far as it was seen, and
-    each picture adds what it changes of that.
+    All pictures of a card fail together: each adds what it changes of what is seen of it.
     `waits` is how much more like the cut card than the cards before is what waits there, ln of
-    odds; None while nothing rests there in sight, or what may be a face, or the cards before are
-    not known.
+    odds; None while nothing rests there in sight, or what may be a face, or they are not known.
     """
 
     def __init__(self, weights: Values) -> None:
         """`weights` (4) are in the order of WEIGHTS."""
         self._weights = weights
-        self._leaving, self._waiting, self._no_card = Usual(), Usual(), Usual()
+        self.leaving, self._waiting, self._no_card = Usual(), Usual(), Usual()
         # Of each picture of the card that leaves: its weight, and the network's word.
         self._pictures: deque[tuple[float, float]] = deque(maxlen=LEAVING_PICTURES)
         self._unlike = -MOST_ODDS  # how unlike the cards before it was in any, since a rest
         self._resting: deque[float] = deque(maxlen=WAITING_PICTURES)
         self._bare: deque[float] = deque(maxlen=HIDDEN_PICTURES)  # how likely (0 to 1) no card was
-        self._waited, self._began_at = 0.0, 0  # what `waits` was as this card began to leave; when
+        # What `waits` was as this card began to leave, and whether its edge was seen since a rest.
+        self._waited, self._came = 0.0, False
         self._odds = 0.0  # ln, of what has been seen of it
         self._rests_since: int | None = None
         self.waits: float | None = None
@@ -237,9 +231,8 @@ class CutEvidence:
         before, unlike = self._odds if self._pictures else 0.0, self.unlike(logits, at)
         if unlike is None:
             return before, 0.0
-        # What shows in one picture alone may be an arm: that counts half.
-        seen = min(1.0, (at - self._began_at + MOUTH_MS) / (2 * MOUTH_MS))
-        self._odds = RESTS if rests or self.is_hidden else float(self._weights @ unlike) * seen
+        is_none = rests or self.is_hidden or not self._came
+        self._odds = RESTS if is_none else float(self._weights @ unlike)
         return before, self._odds - before
 
     def unlike(self, logits: Values, at: int) -> Values | None:
@@ -249,7 +242,7 @@ class CutEvidence:
         """
         others = float(np.logaddexp.reduce(logits[[4, 5, 7]]))
         word = min(max(float(logits[6]) - others, -MOST_ODDS), MOST_ODDS)
-        at_rest, _, wholly = _softmax(logits[:3]).tolist()
+        at_rest, partly, wholly = _softmax(logits[:3]).tolist()
         if at_rest > 0.5:
             _, face, _, none = _softmax(logits[4:8]).tolist()
             self._bare.append(none)
@@ -261,19 +254,14 @@ class CutEvidence:
             return None
         if not self._pictures:
             self._waited = min(max(self._compared() or 0.0, 0.0), MOST_WAITING)
-            self._began_at = at
         self._rests_since = self.waits = None
+        self._came = self._came or partly > 0.5
         self._pictures.append((max(wholly, HARDLY), word))
         beside = float(logits[10])
-        beside = beside if self.is_known and not math.isnan(beside) else 0.0
+        beside = beside if self.leaving.is_known and not math.isnan(beside) else 0.0
         self._unlike = min(max(self._unlike, beside), MOST_ODDS)
-        usual = self._leaving.usual if self.is_known else FIRST_WORD
+        usual = self.leaving.usual if self.leaving.is_known else FIRST_WORD
         return np.array([self._word() - usual, self._unlike, self._waited, 1.0])
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the cards before are known."""
-        return self._leaving.is_known
 
     @property
     def is_hidden(self) -> bool:
@@ -284,9 +272,9 @@ class CutEvidence:
         """Take a picture in which nothing is out: what has left, and what waits there."""
         if self._rests_since is None:
             self._rests_since = at
-        self._unlike = -MOST_ODDS
+        self._unlike, self._came = -MOST_ODDS, False
         if self._pictures and at - self._rests_since >= LEFT_MS:
-            self._leaving.add(self._word())
+            self.leaving.add(self._word())
             self._no_card.add(median(self._bare))
             self._pictures.clear()
             if self._resting:
@@ -327,6 +315,8 @@ class LipEvidence:
         """Forget the cards before: those of another shoe may have other backs, or another stop."""
         self.cut = CutEvidence(self._weights)
         self._half_out, self._waited = Usual(), math.nan  # where cards wait half out, in depths
+        # How likely (0 to 1) a card was out at the least while one lay in a slot there.
+        self._beside, self._least = Usual(), math.inf
 
     def take(
         self, values: Logits, at: int, near: Sequence[SlotObservation] = (), *, hand: bool = False
@@ -353,12 +343,12 @@ class LipEvidence:
         self.covered = any(look.covered for look in near)
         rest, partly, wholly = phases.tolist()
         still = at - self._still_since > STILL_MS
-        beside = self.covered or any(look.box for look in near)
-        rest = max(rest, wholly) if still and beside else rest
+        lies = self.covered or any(look.box for look in near)
+        rest = max(rest, wholly) if self._looks_out(float(shares[2]), lies=lies) and still else rest
         rest = max(rest, partly) if self._waits(logits, still=still) else rest
         before, more = self.cut.take(logits, at, rests=still)
         self.mouth = AtMouth(come, stays, before, max(come, float(hand)))
-        # The first symbols are those of an edge that moves in.
+        # An edge that moves in has the first symbols.
         goes_in = float(shares[2]) * (GOES_IN if edge <= len(REACHES) else STIRS)
         found = np.array([
             rest,
@@ -376,6 +366,16 @@ class LipEvidence:
         found *= elapsed / MOUTH_MS
         found[Lip.CUT] += more
         return found
+
+    def _looks_out(self, wholly: float, *, lies: bool) -> bool:
+        """Whether a card in a slot there may seem to be out: those before did all the time."""
+        if lies:
+            self._least = min(self._least, wholly)
+            return not self._beside.is_known or self._beside.usual > 1 / 2
+        if self._least <= 1:
+            self._beside.add(self._least)
+        self._least = math.inf
+        return False
 
     def _waits(self, logits: Values, *, still: bool) -> bool:
         """Whether a card waits half out where each of the last ones did: the shoe is at rest so."""
@@ -431,9 +431,9 @@ class CutReport:
 
     As the card before it leaves, the cut card comes in sight behind it and is taken for it: if one
     lies in the mouth afterwards where none lay before, it is not out yet. So it is waited for the
-    mouth at rest without a hand, or for the next card. What seems to be a card after all before
-    anything has left was an arm. A cut card that lay in sight and is gone is out, whatever was
-    seen of its way. It is sure once no card came to lie for a while that was taken for it.
+    mouth at rest without a hand, or for the next card. What is a card after all before anything
+    has left was an arm. A cut card that lay in sight and is gone is out, whatever was seen of its
+    way. It is sure once no card came to lie for a while that was taken for it.
     """
 
     def __init__(self) -> None:

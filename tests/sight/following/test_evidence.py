@@ -500,21 +500,32 @@ def test_card_beside_the_mouth_is_still_once_it_was_for_so_long(
     assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is rests
 
 
+OUT, NONE = _wholly(0.9), REST
+
+
+@pytest.mark.parametrize("covered", [0.0, 0.1])
 @pytest.mark.parametrize(
-    ("before", "covered"), [(1, 0.0), (CARDS_BEFORE, 0.0), (CARDS_BEFORE, 0.1)]
+    ("before", "rests"),
+    [
+        ([[OUT, NONE]], True),
+        ([[OUT, NONE]] * CARDS_BEFORE, False),
+        ([[NONE, OUT]] * CARDS_BEFORE, False),
+        ([[NONE], *[[OUT, OUT]] * CARDS_BEFORE], True),
+    ],
+    ids=["too few before", "none in the end", "none at first", "most were out all the time"],
 )
 def test_card_beside_the_mouth_is_what_seems_out_unless_those_before_seemed_none(
-    before: int, covered: float
+    before: list[list[list[float]]], covered: float, *, rests: bool
 ) -> None:
     """A second card lies before the shoe while the first is in a slot there, or a hand is."""
-    lip, at = LipEvidence(_table()), 0
-    for _ in range(before):
-        for values, near in ((_wholly(0.9), _near()), (REST, _near()), (REST, ())):
+    lip, at, near = LipEvidence(_table()), 0, _near(card=not covered, covered=covered)
+    for lying in before:
+        for values, beside in [*((each, near) for each in lying), *[(NONE, [])] * 3]:
             at += 1000
-            lip.take(values, at, near)
+            lip.take(values, at, beside)
     for ms in (0, STILL_MS + 1):
-        found = lip.take(_wholly(0.9), at + 1000 + ms, _near(card=not covered, covered=covered))
-    assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is (before < CARDS_BEFORE)
+        found = lip.take(OUT, at + 1000 + ms, near)
+    assert bool(found[Lip.REST] == found[Lip.WHOLLY]) is rests
 
 
 # --- how much looks count -------------------------------------------------------------------------

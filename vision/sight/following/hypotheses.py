@@ -341,7 +341,7 @@ class Decoder:
         if elapsed < SHORTEST_MS and shown is None:
             self._waiting = lip, cut
             return False
-        moving = min(elapsed, max(0, at - still_at), round(1000 * LONGEST_S) * MOST_STEPS)
+        moving = min(elapsed, at - still_at, round(1000 * LONGEST_S) * MOST_STEPS)
         self._at, self._waiting = at, None
         parts: Parts = {}
         for (coup, before, state), p in self.hypotheses.items():

@@ -85,8 +85,8 @@ HIDDEN, HIDDEN_PICTURES = 1 / 3, 4
 # over them to 5.2. It is so for so long, ms, before its going means that it is out; it is gone if,
 # once a hand was there, what waits is no more like one than so much.
 LIES, LIES_MS, GONE = 6.0, 300, 2.0
-# From these probabilities on the lip shows the cut card (true ones came to 0.86 and more, arms over
-# the mouth to 0.59 and 0.76), and a card that is out.
+# From these probabilities on the lip shows the cut card (true ones came to 0.86 and more, one to
+# 0.61, arms over the mouth to 0.59 and 0.76), and a card that is out.
 CUT, NEXT_OUT = 0.8, 0.5
 # The cut card is out for sure if so long, ms, after it was known no card lies that left as it did.
 SURE_MS = 2000
@@ -205,7 +205,7 @@ class CutEvidence:
 
     All pictures of a card fail together: each adds what it changes of what is seen of it.
     `waits` is how much more like the cut card than the cards before is what waits there, ln of
-    odds; None while nothing rests there in sight, or what may be a face, or they are not known.
+    odds; None while nothing rests there in sight, or a face may, or no card before is known.
     """
 
     def __init__(self, weights: Values) -> None:
